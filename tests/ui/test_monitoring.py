@@ -26,8 +26,10 @@ def test_a_search_is_counted_by_kind_and_outcome(ask, served):
     refused = 'genius_calls_total{function="on_search",outcome="refused",run="made-up"}'
     timed = 'genius_search_seconds_count{mode="set",run="made-up"}'
     before = metrics(served.url)
-    assert ask("on_search", "mug", None, "", None, [], 20, 6, True, "set", "any", "cosine", 0.25, None)["success"]
-    assert not ask("on_search", "mug", None, "", None, [], 20, 6, True, "set", "zebra", "cosine", 0.25, None)["success"]
+    assert ask("on_search", "mug", None, "", None, "", [], 20, 6, True, "set", "any", "cosine", 0.25, None)["success"]
+    assert not ask("on_search", "mug", None, "", None, "", [], 20, 6, True, "set", "zebra", "cosine", 0.25, None)[
+        "success"
+    ]
     after = metrics(served.url)
     grown = {name: after[name] - before.get(name, 0) for name in (answered, refused, timed)}
     assert grown == {answered: 1, refused: 1, timed: 1}
@@ -48,6 +50,7 @@ def test_metrics_tell_nothing_of_what_clients_send(ask, served):
         None,
         "secret instruction",
         None,
+        "",
         [],
         20,
         6,
@@ -58,7 +61,7 @@ def test_metrics_tell_nothing_of_what_clients_send(ask, served):
         0.25,
         None,
     )
-    ask("on_search", "secret words", None, "", None, [], 20, 6, True, "secret mode", "any", "cosine", 0.25, None)
+    ask("on_search", "secret words", None, "", None, "", [], 20, 6, True, "secret mode", "any", "cosine", 0.25, None)
     httpx.get(f"{served.url}/secret/path", trust_env=False)
     assert "secret" not in " ".join(metrics(served.url))
 

@@ -23,7 +23,7 @@ def picture(path, **fields):
 def test_a_search_over_http_answers_all_three_panels(ask, served, photo):
     path = upload(served, "photo.jpg", photo.read_bytes()).json()[0]
     answer = ask(
-        "on_search", "mug", picture(path), "Find one.", None, [], 20, 6, True, "set", "any", "cosine", 0.25, None
+        "on_search", "mug", picture(path), "Find one.", None, "", [], 20, 6, True, "set", "any", "cosine", 0.25, None
     )
     summary, cards, generated, *_ = answer["output"]["data"]
     assert answer["success"] and len(cards["columns"][0]["cards"]) == 6 and len(generated["rows"]) == 20
@@ -34,10 +34,10 @@ def test_an_example_over_http_fills_the_form_and_answers(ask, served):
     answer = ask(
         "on_example", [], 20, 6, True, "set", "any", "cosine", 0.25, None, event={"index": 2, "value": "Changed"}
     )
-    text, picture, instruction, part, summary, cards, generated, *_ = answer["output"]["data"]
+    text, picture, instruction, part, pictured, summary, cards, generated, *_ = answer["output"]["data"]
     assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
     assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 6 and len(generated["rows"]) == 20
-    assert summary["title"] == "Changed" and part is None
+    assert summary["title"] == "Changed" and part is None and pictured == ""
 
 
 @pytest.mark.parametrize("event", [{}, {"index": 3}, {"index": -1}, {"index": "0"}, {"index": True}, {"index": None}])
@@ -72,7 +72,9 @@ def test_what_is_served_comes_from_the_run(tmp_path):
 )
 def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(ask, served, photo, forge):
     before = len(served.engine.queries)
-    answer = ask("on_search", "mug", forge(str(photo)), "", None, [], 5, 3, True, "set", "any", "cosine", 0.25, None)
+    answer = ask(
+        "on_search", "mug", forge(str(photo)), "", None, "", [], 5, 3, True, "set", "any", "cosine", 0.25, None
+    )
     assert not answer["success"] and len(served.engine.queries) == before
     assert "Traceback" not in str(answer)
 
@@ -80,18 +82,18 @@ def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(ask, served, p
 @pytest.mark.parametrize("beams", [0, -1, 10**6, None])
 def test_a_beam_size_that_the_slider_does_not_have_never_reaches_the_engine(ask, served, beams):
     before = len(served.engine.queries)
-    answer = ask("on_search", "mug", None, "", None, [], beams, 3, True, "set", "any", "cosine", 0.25, None)
+    answer = ask("on_search", "mug", None, "", None, "", [], beams, 3, True, "set", "any", "cosine", 0.25, None)
     assert not answer["success"] and len(served.engine.queries) == before
 
 
 def test_a_mode_that_is_not_offered_never_reaches_the_engine(ask, served):
     before = len(served.engine.queries)
-    answer = ask("on_search", "mug", None, "", None, [], 5, 3, True, "quick", "any", "cosine", 0.25, None)
+    answer = ask("on_search", "mug", None, "", None, "", [], 5, 3, True, "quick", "any", "cosine", 0.25, None)
     assert not answer["success"] and len(served.engine.queries) == before
 
 
 def test_a_bug_is_reported_without_its_details(ask):
-    answer = ask("on_search", "bug", None, "", None, [], 5, 3, True, "set", "any", "cosine", 0.25, None)
+    answer = ask("on_search", "bug", None, "", None, "", [], 5, 3, True, "set", "any", "cosine", 0.25, None)
     assert answer["output"]["error"] == "Something went wrong on the server; its log has the details."
 
 
@@ -108,7 +110,7 @@ def test_the_hooks_of_gradio_that_the_page_overrides_run_for_each_callback(ask, 
     """They are internal: another version of Gradio may stop calling them."""
     checked, before = [], served.engine.snapshots
     monkeypatch.setattr(page, "is_file_obj_with_meta", lambda value: checked.append(value) and False)
-    assert ask("on_search", "mug", None, "Find one.", None, [], 5, 3, True, "set", "any", "cosine", 0.25, None)[
+    assert ask("on_search", "mug", None, "Find one.", None, "", [], 5, 3, True, "set", "any", "cosine", 0.25, None)[
         "success"
     ]
     assert "mug" in checked and served.engine.snapshots == before + 1
@@ -131,7 +133,7 @@ def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
         listening.append(caller.listens())
 
     monkeypatch.setattr(served.engine, "answer", answer)
-    ask("on_search", "mug", None, "Find one.", None, [], 5, 3, True, "set", "any", "cosine", 0.25, None)
+    ask("on_search", "mug", None, "Find one.", None, "", [], 5, 3, True, "set", "any", "cosine", 0.25, None)
     heard = served.engine.caller
     assert listening == [True] and heard.name[0] == "127.0.0.1" and heard.name[1]
     monkeypatch.setattr(security, "GRACE", 1)

@@ -58,9 +58,9 @@ class SearchOutputs(NamedTuple):
 
 
 class SearchCallbacks:
-    """The callbacks of one page. Each returns the values of the form, unless the form itself was submitted, and those
-    of `SearchOutputs`; `settings` are the values of the settings. They keep nothing of a visitor but the last uploads,
-    for a while."""
+    """The callbacks of one page. Those that search return the values of the form (`form_values`), unless the form
+    itself was submitted, and then those of `SearchOutputs`; `settings` are the values of the settings. They keep
+    nothing of a visitor but the last uploads, for a while."""
 
     def __init__(self, context: Context):
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
@@ -68,13 +68,19 @@ class SearchCallbacks:
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.first_code_is_modality
 
-    def on_search(self, text: Any, picture: str | None, instruction: Any, box: Any, stored: Any, *settings: Any):
-        """Search for the form. box: the part of the picture that the visitor marked."""
+    def on_search(
+        self, text: Any, picture: str | None, instruction: Any, box: Any, pictured: Any, stored: Any, *settings: Any
+    ):
+        """Search for the form. box: the part of the picture that the visitor marked. pictured: id of the item whose
+        picture it is; empty for one of the visitor's own. A part of an item's picture is the visitor's own: no address
+        names it."""
         part = part_of(box)
-        image = self.uploads.open(picture, part) if picture else None
-        is_part = image is not None and part is not None
-        request = self.request(text or "", image, instruction or "", uploaded=True, is_part=is_part)
-        return self.search(request, stored, settings)
+        if picture and pictured and part is None:
+            image, origin = self.picture_in_form(pictured), {"pictured": pictured}
+        else:
+            image = self.uploads.open(picture, part) if picture else None
+            origin = {"uploaded": True, "is_part": image is not None and part is not None}
+        return self.search(self.request(text or "", image, instruction or "", **origin), stored, settings)
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
         """Run an example with all its instructions."""
@@ -112,10 +118,12 @@ class SearchCallbacks:
             return self.search_with_upload(entry.upload, entry.text, entry.instruction, stored, settings)
         return self.search_words(entry.text, entry.instruction, stored, settings)
 
-    def on_quick(self, event: gr.EventData, text: Any, picture: str | None, box: Any, stored: Any, *settings: Any):
-        """Search with an instruction that was offered for the uploaded picture."""
+    def on_quick(
+        self, event: gr.EventData, text: Any, picture: str | None, box: Any, pictured: Any, stored: Any, *settings: Any
+    ):
+        """Search with an instruction that was offered for the picture of the form."""
         instruction = str(getattr(event, "instruction", ""))
-        return instruction, *self.on_search(text, picture, instruction, box, stored, *settings)
+        return instruction, *self.on_search(text, picture, instruction, box, pictured, stored, *settings)
 
     def on_picture(self, event: gr.EventData, text: Any, instruction: Any, stored: Any, *settings: Any):
         """Search with the picture of a result; text and instruction stay."""
@@ -165,7 +173,9 @@ class SearchCallbacks:
         """Fill the form with an item and search. Raises UserError if there is no such item."""
         row = row_of(self.engine.index, id)
         query, (item,) = item_query(self.engine.index, row), self.engine.index.items([row])
-        return *form_values(query), *self.search(SearchRequest([query], item=item, row=row), stored, settings)
+        request = SearchRequest([query], item=item, row=row)
+        form = form_values(query, pictured=item.id if query.image else "")
+        return *form, *self.search(request, stored, settings)
 
     def search_with_picture(
         self, id: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
@@ -175,7 +185,8 @@ class SearchCallbacks:
         if image is None:
             raise UserError("That item is a text without a picture; choose another one.")
         request = self.request(text, image, instruction, pictured=id)
-        return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
+        form = form_values(replace(request.query, instruction=instruction), pictured=id)
+        return *form, *self.search(request, stored, settings)
 
     def search_with_upload(
         self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
@@ -186,6 +197,14 @@ class SearchCallbacks:
             raise UserError("This page does not keep pictures, so the address lacks its picture; upload it again.")
         request = self.request(text, self.served.kept_pictures.open(checksum), instruction, uploaded=True)
         return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
+
+    def picture_in_form(self, id: Any) -> Image:
+        """The picture of an item, which stands in the form, as its address will find it again. Raises UserError if the
+        item was removed since."""
+        with suppress(UserError):
+            if image := item_query(self.engine.index, row_of(self.engine.index, id)).image:
+                return image
+        raise UserError("The item whose picture you search with was removed; choose another picture.")
 
     def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
         """A request of one query, with an instruction of the page where the visitor gave none."""
@@ -315,6 +334,7 @@ def search_options(
     )
 
 
-def form_values(query: Query) -> tuple[Any, Any, Any, None]:
-    """Text, picture and instruction: the values of the form; and no box, because the whole picture is searched."""
-    return query.text, query.image, query.instruction, None
+def form_values(query: Query, pictured: str = "") -> tuple[Any, Any, Any, None, str]:
+    """The values of the form: text, picture and instruction; no box, because the whole picture is searched; and the id
+    of the item whose picture it is, if it is one."""
+    return query.text, query.image, query.instruction, None, pictured

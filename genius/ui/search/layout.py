@@ -43,6 +43,7 @@ class Form(NamedTuple):
 
     picture: UploadedImage
     part: PartOfPicture
+    pictured: gr.Textbox  # hidden: id of the item whose picture it is; empty for the visitor's own
     suggestions: Panel  # instructions to pick for the picture
     text: gr.Textbox
     instruction: gr.Dropdown
@@ -71,6 +72,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             generated = Panel("generated", "search/generated.js")
 
     query_fields = [form.text, form.picture, form.instruction]
+    form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.form_values
     panels = [summary, cards, generated, blend, *strip.outputs, answers]
     outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, **address)
     event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
@@ -90,7 +92,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         gr.on(
             form_triggers,
             newest_only(callbacks.on_search),
-            [*query_fields, form.part, stored, *form.settings, newest],
+            [*form_fields, stored, *form.settings, newest],
             [*outputs],
             trigger_mode="always_last",
             **event_options,
@@ -100,7 +102,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         trigger(
             newest_only(callback),
             [*inputs, stored, *form.settings, newest],
-            [*query_fields, form.part, *outputs],
+            [*form_fields, *outputs],
             trigger_mode="always_last",
             **event_options,
         )
@@ -109,7 +111,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     events.append(
         form.suggestions.select(
             newest_only(callbacks.on_quick),
-            [form.text, form.picture, form.part, stored, *form.settings, newest],
+            [form.text, form.picture, form.part, form.pictured, stored, *form.settings, newest],
             [form.instruction, *outputs],
             trigger_mode="always_last",
             **event_options,
@@ -126,6 +128,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         callbacks.on_kind, asked_kind, [form.instruction, form.suggestions], trigger_mode="always_last", **UNQUEUED
     )
     form.picture.upload(callbacks.on_upload, form.picture, **LATEST)
+    form.picture.input(None, None, form.pictured, js="() => ''", **UNQUEUED)  # by the visitor, not by a callback
     for trigger in (history.expand, shared.searched.while_open(HISTORY)):
         trigger(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
@@ -135,6 +138,7 @@ def form_for(engine: Engine) -> Form:
     index, has_ranker = engine.index, engine.has_ranker
     picture = query_picture("picture", height=220)
     part = PartOfPicture("part", "picture")
+    pictured = gr.Textbox(visible="hidden", elem_id="pictured")
     suggestions = Panel("quick", "search/quick.js")
     text = gr.Textbox(
         label="Description",
@@ -181,4 +185,5 @@ def form_for(engine: Engine) -> Form:
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
-    return Form(picture, part, suggestions, text, instruction, go, [beams, k, rerank, mode, target, ranking, weight])
+    settings = [beams, k, rerank, mode, target, ranking, weight]
+    return Form(picture, part, pictured, suggestions, text, instruction, go, settings)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.hostile.inputs import odd
 from tests.hostile.inputs.served import Answer, make_run
 
-SEARCH = ["a dog", None, None, None, [], 20, 5, True, "set", "any", "cosine", 0.25, None]
+SEARCH = ["a dog", None, None, None, "", [], 20, 5, True, "set", "any", "cosine", 0.25, None]
 VALID = {  # what the browser sends, by the type of an input
     "textbox": st.sampled_from(["a dog", "0.*", "0:1", ""]),
     "dropdown": st.sampled_from([0, 1, "modality", "code", "Find the picture.", None]),

@@ -66,7 +66,7 @@ def test_a_forged_file_is_not_opened(client, judge, file, page):
     else:
         function = next(number for number, name in client.functions.items() if name == page)
         answer = judge(
-            client.join(function, [None, file, None, None, [], 20, 5, True, "set", "any", "cosine", 0.25]), file
+            client.join(function, [None, file, None, None, "", [], 20, 5, True, "set", "any", "cosine", 0.25]), file
         )
     assert not answer.success
 

@@ -287,6 +287,21 @@ def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
     assert asked(page, "picture") == {"q": "mug", "picture": id}
 
 
+def test_other_words_keep_the_picture_of_a_result_until_the_visitor_changes_it(visit, served, photo):
+    page = visit("/?q=in+blue&picture=1:300")
+    page.locator("#summary .sentence", has_text="“in blue” and the picture").wait_for()
+    search(page, "in red")
+    page.wait_for_url("**q=in+red**")
+    assert asked(page, "picture") == {"q": "in red", "picture": "1:300"}
+    assert not page.locator("#summary .address").count()
+    page.get_by_label("Remove Image").click()
+    upload(page, photo)
+    page.click("#go")
+    page.locator("#summary .address", has_text="does not include your picture").wait_for()
+    assert served.engine.queries[-1][0].image.size == (256, 256)
+    page.wait_for_url(lambda url: "picture=" not in url)
+
+
 def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, photo, tmp_path):
     page = visit()
     upload(page, photo)

@@ -1,3 +1,4 @@
+import io
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -35,10 +36,21 @@ def page(engine):
 
 
 def search(
-    page, text, picture=None, instruction="", beams=5, k=3, rerank=True, mode="set", target="any", stored=None, box=None
+    page,
+    text,
+    picture=None,
+    instruction="",
+    beams=5,
+    k=3,
+    rerank=True,
+    mode="set",
+    target="any",
+    stored=None,
+    box=None,
+    pictured="",
 ):
     asked = callback(page, "on_search")
-    return found(asked(text, picture, instruction, box, stored or [], beams, k, rerank, mode, target))
+    return found(asked(text, picture, instruction, box, pictured, stored or [], beams, k, rerank, mode, target))
 
 
 def found(outputs):
@@ -312,7 +324,7 @@ def test_a_run_can_name_the_questions(engine):
 
 def test_a_question_is_asked_with_the_picture_and_fills_the_instruction(page, engine, photo):
     event = gr.EventData(None, {"instruction": "What is this?"})
-    instruction, *shown = callback(page, "on_quick")(event, "", str(photo), None, [], 5, 3, True, "set", "any")
+    instruction, *shown = callback(page, "on_quick")(event, "", str(photo), None, "", [], 5, 3, True, "set", "any")
     query, _ = engine.queries[-1]
     assert instruction == query.instruction == "What is this?" and query.image
     assert "the picture" in found(shown).summary["sentence"]
@@ -331,7 +343,7 @@ def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_i
 
 def test_a_question_about_a_picture_that_is_gone_gets_one_sentence(page):
     with pytest.raises(UserError, match="add a picture"):
-        callback(page, "on_quick")(gr.EventData(None, {}), "", None, None, [], 5, 3, True, "set", "any")
+        callback(page, "on_quick")(gr.EventData(None, {}), "", None, None, "", [], 5, 3, True, "set", "any")
 
 
 def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
@@ -345,9 +357,9 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
         ("a mug", None, "", "Picture this."),
         ("a mug", None, "Find one.", "Find one."),
     ):
-        callbacks.on_search(text, picture, instruction, None, [], *settings)
+        callbacks.on_search(text, picture, instruction, None, "", [], *settings)
         assert engine.queries[-1][0].instruction == expected
-    text, _, instruction, _, shown, *_ = callbacks.on_ask({"text": "a mug"}, [], *settings)  # from an address
+    text, _, instruction, _, _, shown, *_ = callbacks.on_ask({"text": "a mug"}, [], *settings)  # from an address
     assert engine.queries[-1][0].instruction == shown["added"] == "Picture this." and (text, instruction) == (
         "a mug",
         "",
@@ -356,7 +368,7 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
 
 def test_a_run_that_offers_nothing_leaves_the_instruction_empty(engine, photo):
     SearchCallbacks(Context(engine, ServedRun(Path("made-up")), None)).on_search(
-        "", str(photo), "", None, [], 5, 3, True, "set", "any"
+        "", str(photo), "", None, "", [], 5, 3, True, "set", "any"
     )
     assert engine.queries[-1][0].instruction == ""
 
@@ -377,11 +389,11 @@ def use_picture(page, id, text="", instruction=""):
 
 
 def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, engine):
-    text, picture, instruction, *outputs = use_picture(page, "1:300", "in blue", "Find one.")
+    text, picture, instruction, _, pictured, *outputs = use_picture(page, "1:300", "in blue", "Find one.")
     shown = found(outputs)
     query, _ = engine.queries[-1]
     assert (text, instruction) == (query.text, query.instruction) == ("in blue", "Find one.")
-    assert picture is query.image and picture.size == (192, 128)
+    assert picture is query.image and picture.size == (192, 128) and pictured == "1:300"
     assert shown.stored[0]["pictured"] == "1:300" and shown.explained_id == shown.last_query.result.hits[0].item.id
     sent = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
     assert address(found(sent)) == ("in blue", "Find one.", "", "1:300", "")
@@ -398,11 +410,57 @@ def test_an_item_without_a_picture_gets_one_sentence(page, id, sentence):
         use_picture(page, id)
 
 
+@pytest.fixture
+def in_form(engine, tmp_path):
+    """The picture of item 1:300 as Gradio keeps it for the form: a file, written with loss."""
+    file = tmp_path / "image.webp"
+    Image.open(io.BytesIO(engine.index.thumbnail(300))).save(file, quality=10)
+    return str(file)
+
+
+def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_the_history(page, engine, in_form):
+    shown = search(page, "in red", in_form, "Find one.", pictured="1:300")
+    assert address(shown) == ("in red", "Find one.", "", "1:300", "") and shown.summary["address"] == ""
+    assert shown.stored[0]["pictured"] == "1:300" and not shown.stored[0]["picture"]
+    asked = engine.queries[-1][0].image
+    send(page, "on_ask", {"text": "in red", "instruction": "Find one.", "picture": "1:300"})
+    assert engine.queries[-1][0].image.tobytes() == asked.tobytes()  # the address finds the same
+    event = gr.EventData(None, {"instruction": "Find its page."})
+    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, True, "set", "any")
+    assert address(found(quick)) == ("in red", "Find its page.", "", "1:300", "")
+
+
+def test_the_picture_of_an_item_is_not_kept_as_that_of_a_visitor(engine, in_form, tmp_path):
+    kept = KeptPictures(tmp_path / "kept")
+    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), kept_pictures=kept), None))
+    callbacks.on_search("in red", in_form, "", None, "1:300", [], 5, 3, True, "set", "any")
+    assert not list(kept.folder.iterdir())
+
+
+def test_an_item_as_the_query_leaves_its_picture_in_the_form(page):
+    assert [send(page, "on_item", id)[4] for id in ("1:300", "2:301", "3:302")] == ["1:300", "", "3:302"]
+    for shown in (send(page, "on_ask", {"text": "mug"}), pick(page, "on_example", index=0)):
+        assert shown[4] == ""
+
+
+def test_a_marked_part_of_the_picture_of_an_item_is_the_visitors_own(page, engine, in_form):
+    box = {"left": 0.5, "top": 0, "right": 1, "bottom": 1}
+    shown = search(page, "in red", in_form, box=box, pictured="1:300")
+    assert engine.queries[-1][0].image.size == (96, 128) and address(shown) == ("",) * 5 and shown.summary["part"]
+
+
+@pytest.mark.parametrize("id", ["9:9", "2:301", 5, ["1:300"]])
+def test_the_picture_of_an_item_that_was_removed_gets_one_sentence(page, in_form, id):
+    with pytest.raises(UserError, match="was removed; choose another picture"):
+        search(page, "in red", in_form, pictured=id)
+    assert search(page, "in red", pictured=id).cards  # the picture was removed from the form, too
+
+
 def test_where_the_host_keeps_pictures_the_address_of_a_search_includes_its_picture(engine, photo, tmp_path):
     kept = KeptPictures(tmp_path / "kept")
     callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), kept_pictures=kept), None))
     settings = 5, 3, True, "set", "any"
-    shown = callbacks.on_search("mug", str(photo), "Find one.", None, [], *settings)
+    shown = callbacks.on_search("mug", str(photo), "Find one.", None, "", [], *settings)
     *words, upload = address(shown)
     assert words == ["mug", "Find one.", "", ""] and shown.stored[0]["upload"] == upload
     asked, picked = engine.queries[-1][0], event(index=0)
@@ -438,7 +496,7 @@ def test_of_an_example_and_later_words_the_words_are_shown(page, engine, monkeyp
 
     def searched_again(*given):
         monkeypatch.setattr(engine, "search", search)
-        later.append(found(callback(page, "on_search")("mug", None, "", None, [], *settings)))
+        later.append(found(callback(page, "on_search")("mug", None, "", None, "", [], *settings)))
         return search(*given)
 
     later = []
