@@ -1,12 +1,27 @@
 const action = (label, title, onClick) => button({class: 'act', title}, onClick, label);
 
-// The first click asks for confirmation, the second removes.
+// The first click asks for confirmation, the second removes; but not that of a double click, nor a key that is held.
+const PAUSE = 600, PATIENCE = 6000;    // milliseconds after the question: until an answer counts, and until none does
 const remove = id => {
+  let asked, patience;
+  const disarm = () => {
+    clearTimeout(patience);
+    made.classList.remove('sure');
+    made.textContent = 'Remove';
+  };
   const made = action('Remove', `Remove ${id} from the collection`, () => {
-    if (made.classList.contains('sure')) emit('take_out', {id});
-    else { made.classList.add('sure'); made.textContent = 'Really remove?'; }
+    if (!made.classList.contains('sure')) {
+      asked = performance.now();
+      made.classList.add('sure');
+      made.textContent = 'Really remove?';
+      patience = setTimeout(disarm, PATIENCE);    // Safari gives a clicked button no focus, so that none is lost
+    } else if (performance.now() - asked > PAUSE) {
+      disarm();
+      emit('take_out', {id});
+    }
   });
-  made.addEventListener('blur', () => { made.classList.remove('sure'); made.textContent = 'Remove'; });
+  made.addEventListener('blur', disarm);
+  made.addEventListener('keydown', event => { if (event.repeat) event.preventDefault(); });
   return made;
 };
 

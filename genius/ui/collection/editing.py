@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ MAX_ITEMS = 200  # that are added or removed at once
 PROGRESS = gr.Progress(track_tqdm=True)  # Gradio looks for it among the defaults of a callback
 ONE_AT_A_TIME = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}
 REMOVE = "Remove"
+PAUSE = 0.6  # seconds after a question in which no answer counts: it is the second click of a double click
 CHANGED = "changed"  # any value: the signal carries no data
 
 
@@ -72,13 +74,14 @@ class EditingForm:
                 info="Each result and each card shows the number of its item.",
             )
             asked = gr.Textbox(visible="hidden", elem_id="collection-asked")  # the numbers that a question was about
+            asked_at = gr.State(0.0)  # when the last question was asked
             remove = gr.Button(REMOVE, elem_id="collection-remove")
             compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
         self.waiting = {**ONE_AT_A_TIME, "show_progress_on": self.outcome}
         add.click(self.on_add, [pictures, lines], [self.outcome, pictures, lines, self.changed], **self.waiting)
-        outputs = [self.outcome, ids, asked, remove, self.changed]
-        gr.on([remove.click, ids.submit], self.on_ids, [ids, asked], outputs, **self.waiting)
+        outputs = [self.outcome, ids, asked, asked_at, remove, self.changed]
+        gr.on([remove.click, ids.submit], self.on_ids, [ids, asked, asked_at], outputs, **self.waiting)
         ids.input(None, None, [asked, remove], js=f"() => ['', {REMOVE!r}]", **UNQUEUED)
         compact.click(self.on_compact, None, [self.outcome, self.changed], **self.waiting)
 
@@ -94,8 +97,9 @@ class EditingForm:
         progress(0.0, desc="Encoding")
         return view.add_outcome(self.editor.add(parse_items(pictures, lines))), None, "", CHANGED
 
-    def on_ids(self, text: Any, asked: Any):
-        """Ask first, and remove the items when it is called again with the same text. asked: the text of the question.
+    def on_ids(self, text: Any, asked: Any, asked_at: float):
+        """Ask first, and remove the items when it is called again with the same text, but not at once: clicks or keys
+        that follow each other quickly ask again. asked: the text of the question. asked_at: its time.
 
         Raises UserError for no numbers or too many.
         """
@@ -104,11 +108,12 @@ class EditingForm:
             raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(ids) > MAX_ITEMS:
             raise UserError(f"There are {len(ids):,} numbers; remove at most {MAX_ITEMS} at once.")
-        if text != asked:
+        now = time.monotonic()
+        if text != asked or now - asked_at < PAUSE:
             question = f"Really remove {count(len(ids), 'item')}?"
-            how = ["Press Enter or the button once more. Removed items are not found any more, by anyone."]
-            return view.message(question, how), text, text, question, None
-        return view.remove_outcome(self.editor.remove(ids)), "", "", REMOVE, CHANGED
+            how = ["Press Enter or the button once more. Nobody will be able to find them any more."]
+            return view.message(question, how), text, text, now, question, None
+        return view.remove_outcome(self.editor.remove(ids)), "", "", 0.0, REMOVE, CHANGED
 
     def on_take_out(self, event: gr.EventData):
         return view.remove_outcome(self.editor.remove([on_query(event)])), CHANGED

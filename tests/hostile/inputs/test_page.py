@@ -59,7 +59,7 @@ def test_a_forged_file_among_the_pictures_to_add(editor, judge, file):
 def test_a_text_to_add_or_ids_to_remove(editor, judge, text):
     for number, name in editor.functions.items():
         if name == "on_ids":
-            judge(editor.join(number, [odd.TEXTS[text]] * 2), text)
+            judge(editor.join(number, [odd.TEXTS[text], odd.TEXTS[text], None]), text)
         elif name == "on_take_out":
             judge(editor.join(number, [], {"id": odd.TEXTS[text]}), text)
         elif name == "on_add" and len(odd.TEXTS[text]) < 10**5:
@@ -69,7 +69,7 @@ def test_a_text_to_add_or_ids_to_remove(editor, judge, text):
 def test_an_id_with_junk_removes_nothing(editor, judge):
     remove = {name: number for number, name in editor.functions.items() if name in ("on_ids", "on_take_out")}
     for id in ("0:8\0", "0:8\0junk", "0:8\ud800"):
-        judge(editor.join(remove["on_ids"], [id, id]), id)
+        judge(editor.join(remove["on_ids"], [id, id, None]), id)
         judge(editor.join(remove["on_take_out"], [], {"id": id}), id)
     judge(editor.join(remove["on_take_out"], [], {"id": "0:8 "}), "with a space")
     assert judge(editor.call("item", "0:8")).success  # "0:1 " in the list of ids is one of the texts above

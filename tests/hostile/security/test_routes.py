@@ -122,7 +122,7 @@ def test_a_name_that_was_rebound_to_this_machine_gets_nothing(served, client, co
 def test_another_site_changes_nothing(served, client, counts):
     items = served.engine.index.n
     removal = next(number for number, function in served.page.fns.items() if function.name == "on_ids")
-    body = json.dumps({"fn_index": removal, "data": ["0:1", "0:1"], "session_hash": "x"})
+    body = json.dumps({"fn_index": removal, "data": ["0:1", "0:1", None], "session_hash": "x"})
     for origin in ORIGINS:
         for kind in SIMPLE:
             for route in POSTS:

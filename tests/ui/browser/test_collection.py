@@ -6,6 +6,7 @@ from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 ITEMS = 40
+PAUSE = 700  # milliseconds between a question and its answer
 
 
 @pytest.fixture(scope="module", params=[True])
@@ -44,6 +45,7 @@ def test_a_picture_is_added_found_and_removed(visit, served, photo):
     assert results(visit, photo)[0] == "1:1"
     tile = page.locator("#collection-added .added")
     tile.get_by_role("button", name="Remove").click()
+    page.wait_for_timeout(PAUSE)
     tile.get_by_role("button", name="Really remove?").click()
     page.locator("#collection-outcome .title", has_text="1 item removed").wait_for()
     page.locator("#header", has_text=f"{ITEMS} items").wait_for()
@@ -63,6 +65,34 @@ def test_one_press_removes_nothing(visit, served):
     tile.get_by_role("button", name="Use as query").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.locator("#cards .card", has_text="A zebra on a tree.").first.wait_for()
+
+
+def test_a_double_click_or_a_held_key_removes_nothing_and_the_question_ends_by_itself(visit, served):
+    page = visit("/?tab=collection")
+    opened(page)
+    page.fill("#collection-texts textarea", "A horse in a boat.")
+    page.click("#collection-go")
+    tile = page.locator("#collection-added .added", has_text="A horse in a boat.")
+    tile.wait_for()
+    before = served.engine.index.n
+    tile.get_by_role("button", name="Remove").dblclick()
+    sure = tile.get_by_role("button", name="Really remove?")
+    sure.focus()
+    page.wait_for_timeout(PAUSE)
+    repeated = (
+        "button => button.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, cancelable: true}))"
+    )
+    assert not sure.evaluate(repeated)  # so the browser makes no click of it
+    tile.get_by_role("button", name="Remove", exact=True).wait_for()
+    more = page.locator("#collection-more")
+    more.get_by_text("Remove items").click()
+    page.fill("#collection-ids input, #collection-ids textarea", tile.locator(".item").inner_text().split()[1])
+    page.locator("#collection-remove").dblclick(delay=100)
+    page.locator("#collection-remove", has_text="Really remove 1 item?").wait_for()
+    page.wait_for_timeout(PAUSE)
+    assert served.engine.index.n == before
+    page.click("#collection-remove")
+    page.locator("#collection-outcome .title", has_text="1 item removed").wait_for()
 
 
 @pytest.mark.slow

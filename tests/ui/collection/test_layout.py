@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from genius.index.contents import Contents
 from genius.schema import Query
 from genius.search.editor import Editor
 from genius.ui.common.context import ServedRun
+from tests.ui.events import callback
 from tests.ui.tiny_page import serving
 
 N = 40
@@ -18,7 +20,7 @@ N = 40
 
 def remove(ask, text):
     """Ask for it, and confirm."""
-    return ask("on_ids", text, text)
+    return ask("on_ids", text, text, None)
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +57,25 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
 def test_numbers_are_removed_once_the_question_was_answered(ask, served):
     ask("on_add", [], "To be removed.")
     (item,) = served.engine.index.items(range(N, N + 1))
-    question, text, asked, label, changed = ask("on_ids", item.id, "")["output"]["data"]
+    question, text, asked, _, label, changed = ask("on_ids", item.id, "", None)["output"]["data"]
     assert question["title"] == label == "Really remove 1 item?" and (text, asked) == (item.id, item.id)
     assert changed is None and served.engine.index.n == N + 1
-    assert ask("on_ids", f"{item.id} 9:9", asked)["output"]["data"][3] == "Really remove 2 items?"
-    outcome, text, asked, label, changed = remove(ask, item.id)["output"]["data"]
+    assert ask("on_ids", f"{item.id} 9:9", asked, None)["output"]["data"][4] == "Really remove 2 items?"
+    outcome, text, asked, _, label, changed = remove(ask, item.id)["output"]["data"]
     assert outcome["title"] == "1 item removed." and (text, asked, label) == ("", "", "Remove") and changed
     assert served.engine.index.n == N
+
+
+def test_the_second_click_of_a_double_click_answers_nothing(served, monkeypatch):
+    on_ids = callback(served.page, "on_ids")
+    clock = [100.0]
+    monkeypatch.setattr("genius.ui.collection.editing.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    question, _, asked, asked_at, *_ = on_ids("5:5", "", 0.0)
+    for clock[0] in (100.2, 100.7):  # each of many clicks, or of a key that is held, puts the answer off
+        again, _, asked, asked_at, *_ = on_ids("5:5", asked, asked_at)
+        assert again == question
+    clock[0] = 101.4
+    assert on_ids("5:5", asked, asked_at)[0]["title"] == "Nothing was removed."
 
 
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
@@ -109,9 +123,9 @@ def test_a_callback_sees_one_version(ask, served, monkeypatch):
         ("on_add", ([{"path": "/etc/hostname"}], ""), None),
         ("on_add", ("/etc/hostname", ""), None),
         ("on_add", ([{"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}], ""), None),
-        ("on_ids", ("", ""), None),
-        ("on_ids", (None, None), None),
-        ("on_ids", ("1:1 " * 300, ""), None),
+        ("on_ids", ("", "", None), None),
+        ("on_ids", (None, None, None), None),
+        ("on_ids", ("1:1 " * 300, "", None), None),
         ("on_turn", (), {"page": -1}),
         ("on_turn", (), {"page": "0"}),
         ("on_turn", (), {}),
