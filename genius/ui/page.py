@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -23,7 +24,7 @@ from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
 from genius.ui.common.about import about_view
-from genius.ui.common.components import UNQUEUED, Panel, upload_path
+from genius.ui.common.components import UNQUEUED, Panel, present_targets, upload_path
 from genius.ui.common.context import TABS, Context, ServedRun, Shared, Signal
 from genius.ui.compare.layout import compare_tab
 from genius.ui.event_queue import FairQueue, caller_of, current_caller
@@ -35,6 +36,7 @@ from genius.ui.security import UPLOAD_LIFETIME
 from genius.ui.tour.layout import tour_panel
 
 if TYPE_CHECKING:
+    from genius.index.store import Index
     from genius.search.engine import Engine
 
 # of TABS, in their order
@@ -139,20 +141,30 @@ class Page(gr.Blocks):
 def build(engine: Engine, served: ServedRun) -> Page:
     """The page for one engine."""
 
-    def heading() -> dict[str, Any]:
-        index = engine.index
-        return header_view(served, index.n, index.code_sizes, engine.device)
+    @lru_cache(1)
+    def facts_of(index: Index) -> tuple[dict[str, Any], dict[str, Any] | None, list[tuple[str, str]]]:
+        """Header, About and the kinds of result that an index has."""
+        items = np.bincount(index.modalities, minlength=len(Modality)).tolist()
+        days = served.kept_pictures.days if served.kept_pictures else 0
+        return (
+            header_view(served, index.n, index.code_sizes, engine.device),
+            about_view(served.about, served.world, items, days),
+            present_targets(index),
+        )
+
+    def refresh(*chosen: str) -> tuple[Any, ...]:
+        """What follows from the items: header, About and, for what is chosen in each, the kinds of result."""
+        heading, about_collection, choices = facts_of(engine.index)
+        present = dict(choices).values()
+        radios = [gr.update(choices=choices, **{} if value in present else {"value": "any"}) for value in chosen]
+        return heading, about_collection, *radios
 
     with Page(
         engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOAD_LIFETIME)
     ) as page:
-        header = Panel("header", "common/header.js", heading())
-        items = np.bincount(engine.index.modalities, minlength=len(Modality)).tolist()
-        Panel(
-            "about",
-            "common/about.js",
-            about_view(served.about, served.world, items, served.kept_pictures.days if served.kept_pictures else 0),
-        )
+        heading, about_collection, _ = facts_of(engine.index)
+        header = Panel("header", "common/header.js", heading)
+        about = Panel("about", "common/about.js", about_collection)
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared.create(tabs)
         context = Context(engine, served, shared, page.precompute)
@@ -180,7 +192,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         page.load(context.namer.labels, None, shared.code_names, **UNQUEUED)
         shared.code_pictures.answer(context.namer)
         for trigger in (page.load, shared.changed.sent):
-            trigger(heading, None, header, **UNQUEUED)
+            trigger(refresh, context.targets, [header, about, *context.targets], **UNQUEUED)
         links.restore(page, shared)
         tour_panel(context, header, page)
         _show_progress_once(page, Signal("progress"))

@@ -3,11 +3,13 @@ import time
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
 from genius.ui import page, security
 from genius.ui.common.context import ServedRun
 from genius.ui.page import header_view
+from tests.ui.fake_engine import FakeEngine
 
 SEARCH = {"data": ["mug", None, "", 5, 3, "any"]}  # a request to the API
 
@@ -158,6 +160,25 @@ def test_the_header_counts_items_and_codes():
     header = header_view(ServedRun(Path("demo")), 1_234_567, (3, 256, 256), "cuda:0")
     assert header["facts"] == ["1,234,567 items", "IDs of 3 codes", "run demo", "computed on cuda:0"]
     assert not header["runs"]
+
+
+def test_header_about_and_kinds_of_result_follow_the_items():
+    engine = FakeEngine()
+    blocks = page.build(engine, ServedRun(Path("demo"), world={"seed": 0}))
+    events = [event for event in blocks.fns.values() if event.name == "refresh"]
+    (signal,) = (block for block in blocks.blocks.values() if block.elem_id == "signal-changed")
+    assert {target for event in events for target in event.targets} == {(blocks._id, "load"), (signal._id, "sent")}
+    assert [block.elem_id for block in events[0].outputs] == ["header", "about", "target", "compare-target"]
+    for modalities, kinds, kept in (
+        ([0, 1, 1, 2], ["any", "image", "text", "pair"], True),
+        ([1], ["any", "text"], False),
+    ):
+        facts = {"modalities": np.array(modalities, np.uint8), "n": len(modalities), "code_sizes": (3, 256)}
+        engine.index = type("Index", (), facts)()
+        heading, about, search, compare = events[0].fn("any", "pair")
+        assert f"{len(modalities)} items" in heading["facts"] and about["items"] == str(len(modalities))
+        assert [value for _, value in search["choices"]] == [value for _, value in compare["choices"]] == kinds
+        assert "value" not in search and compare.get("value") == (None if kept else "any")
 
 
 def test_the_header_names_the_collection_where_it_is_known():

@@ -67,6 +67,10 @@ class CodesCallbacks:
                 return None
         return format_pattern((None,)) if open_pattern is None else None
 
+    def on_changed(self, open_pattern: Pattern | None):
+        """Open the pattern again, because items were added or removed."""
+        return gr.skip() if open_pattern is None else self.open(open_pattern)
+
     def open(self, pattern: Pattern) -> tuple[Any, ...]:
         """What every panel shows of a pattern, as far as it is computed fast, and a signal that lets `on_meaning`
         add words and the table."""

@@ -79,6 +79,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     opened.sent(
         callbacks.on_meaning, open_pattern, [meaning, icicle, table], **event_options | {"show_progress_on": meaning}
     )
+    context.shared.changed.sent(callbacks.on_changed, open_pattern, outputs, **event_options)
     tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
     level.input(callbacks.on_level, level, code, **LATEST)
     items.turn(callbacks.on_page, open_pattern, items, **LATEST)

@@ -40,7 +40,8 @@ const draw = value => {
     node('p', {}, 'Where pictures and texts come from, with their licenses and photographers: ',
       node('a', {href: address('credits'), target: '_blank', rel: 'noopener noreferrer'}, 'list of credits'),
       '. The card of an item names its own.')] : [];
-  return [node('details', {class: 'about'},
+  const open = element.querySelector('details.about')?.open ? {open: ''} : {};    // drawn anew when items are added
+  return [node('details', {class: 'about', ...open},
     node('summary', {}, value.world ? 'About this demo' : 'About this collection'),
     node('div', {class: 'chapters'},
       node('section', {}, ...value.world ? world(value) : collection(value), ...sources),

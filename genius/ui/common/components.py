@@ -170,14 +170,19 @@ class UploadCache:
 
 def target_choice(index: Index, name: str) -> gr.Radio:
     """One of TARGETS, of the modalities that the index holds. name: its elem_id."""
-    present = map(Modality, np.unique(index.modalities))
     return gr.Radio(
-        [("Any", "any"), *((MODALITY_NAMES[modality], modality.name.lower()) for modality in present)],
+        present_targets(index),
         value="any",
         label="Kind of result",
         elem_id=name,
         info="Any: the instruction decides. Otherwise only items of this kind are found.",
     )
+
+
+def present_targets(index: Index) -> list[tuple[str, str]]:
+    """(label, one of TARGETS) of each choice that finds something in the index."""
+    present = map(Modality, np.unique(index.modalities))
+    return [("Any", "any"), *((MODALITY_NAMES[modality], modality.name.lower()) for modality in present)]
 
 
 def weight_slider(weight: float, name: str) -> gr.Slider:

@@ -196,6 +196,7 @@ class Context:
     shared: Shared
     # what to compute before visitors ask for it (Page.prepare)
     precompute: list[Callable[[], object]] = field(default_factory=list)
+    targets: list[gr.Radio] = field(default_factory=list)  # choices among the modalities that the index holds
 
     @cached_property
     def namer(self) -> CodeNamer:

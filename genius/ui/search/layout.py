@@ -7,7 +7,6 @@ from typing import NamedTuple
 import gradio as gr
 
 from genius.search.checks import MAX_BEAMS, MAX_TEXT
-from genius.search.engine import Engine
 from genius.ui.common import formatting, links
 from genius.ui.common.components import (
     BEAMS_NOTE,
@@ -59,7 +58,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     address = {name: gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in links.SEARCH_FIELDS}
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
-            form = form_for(context.engine)
+            form = form_for(context)
             with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
                 past = Panel("history", "search/history.js")
         with gr.Column(scale=3, min_width=320, elem_id="results"):
@@ -133,8 +132,9 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         trigger(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 
 
-def form_for(engine: Engine) -> Form:
+def form_for(context: Context) -> Form:
     """Lay out the left side: the query and the settings, which start at the run's own."""
+    engine = context.engine
     index, has_ranker = engine.index, engine.has_ranker
     picture = query_picture("picture", height=220)
     part = PartOfPicture("part", "picture")
@@ -160,6 +160,7 @@ def form_for(engine: Engine) -> Form:
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Accordion("Settings", open=False, elem_id="settings"):
         target = target_choice(index, "target")
+        context.targets.append(target)
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
         k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
         rerank = gr.Checkbox(

@@ -105,6 +105,14 @@ def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(ta
             tab("on_code", level, code)
 
 
+def test_an_open_pattern_is_opened_again_when_items_were_added_or_removed(blocks, tab):
+    (event,) = (event for event in blocks.fns.values() if event.name == "on_changed")
+    assert [blocks.blocks[block].elem_id for block, _ in event.targets] == ["signal-changed"]
+    assert len(event.outputs) == len(NAMES) and tab("on_changed", None) == gr.skip()
+    shown, again = opened(tab, "0 · 7"), dict(zip(NAMES, tab("on_changed", (0, 7)), strict=True))
+    assert again == shown and again["opened"] and again["card"] is None
+
+
 def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):
     meaning, icicle, table = tab("on_meaning", (int(Modality.TEXT), 3))
     assert meaning["words"] and not meaning["guess"] and meaning["note"].startswith("From ")
