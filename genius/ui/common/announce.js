@@ -1,4 +1,5 @@
-// Tells a screen reader what is marked data-announced in panels that changed. One node, which stays, takes all texts,
+// Tells a screen reader what is marked data-announced in panels that changed: the words in that attribute, or else the
+// whole text. One node, which stays, takes all texts,
 // because a node that comes with its text is often not read. Panels that change together are read together, once they
 // can be seen.
 (() => {
@@ -17,7 +18,7 @@
     clearTimeout(timer);
     timer = setTimeout(() => {
       const marked = [...changed].flatMap(changedPanel => [...changedPanel.querySelectorAll('[data-announced]')]);
-      const words = marked.filter(text => text.checkVisibility()).map(text => text.textContent);
+      const words = marked.filter(text => text.checkVisibility()).map(text => text.dataset.announced || text.textContent);
       if (words.length) genius.say(words.join(' '));
       changed.clear();
     }, WAIT);

@@ -6,7 +6,7 @@ const draw = value => {
   const {label, total, saved, words, guess, files} = value;
   const many = total.toLocaleString('en');
   return [node('section', {class: 'map-selection', 'aria-label': 'Selected items'},
-    node('div', {class: 'top'}, node('h2', {}, `${many} ${total === 1 ? 'item' : 'items'} `,
+    node('div', {class: 'top'}, node('h2', {'data-announced': ''}, `${many} ${total === 1 ? 'item' : 'items'} `,
       node('span', {class: 'label'}, label)),
       node('p', {class: 'actions'}, node('span', {class: 'label'},
         saved < total ? `save the first ${saved.toLocaleString('en')} as ` : 'save as '), ...files.map(saveButton))),

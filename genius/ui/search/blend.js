@@ -12,7 +12,7 @@ const tile = ({name, modality, text, label, picture, provenance}, chosen) => nod
   node('span', {class: 'label'}, name), ...creditLine(provenance));
 
 // One cell for each weight; a gap where another ID is generated.
-const strip = steps => node('div', {class: 'strip', 'aria-hidden': 'true'}, ...steps.map(({same}) =>
+const weightCells = steps => node('div', {class: 'strip', 'aria-hidden': 'true'}, ...steps.map(({same}) =>
   node('i', {class: same ? '' : 'another'})));
 
 const table = steps => node('details', {},
@@ -54,7 +54,7 @@ const draw = value => {
   const {query, item, steps, items, strips} = value;
   requestAnimationFrame(genius.fillMeanings);
   const best = node('p', {class: 'best', 'aria-live': 'polite'}), found = node('ol', {class: 'row'});
-  const weight = node('output', {for: 'blend-weight'}), cells = strip(steps);
+  const weight = node('output', {for: 'blend-weight'}), cells = weightCells(steps);
   const slider = node('input', {id: 'blend-weight', type: 'range', min: 0, max: steps.length - 1,
     value: Math.floor(steps.length / 2)});
   const show = () => {
@@ -67,10 +67,13 @@ const draw = value => {
   };
   slider.addEventListener('input', show);
   show();
-  const close = button({class: 'plain'}, () => emit('closed', {}), 'Close');
+  const close = button({class: 'plain'}, () => {
+    document.querySelector('#cards .blends')?.focus();    // this panel ends, with what has the focus in it
+    emit('closed', {});
+  }, 'Close');
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
   return [node('section', {class: 'blend', 'aria-label': 'Blend'},
-    node('div', {class: 'top'}, node('h2', {}, 'Blend with a result'), close),
+    node('div', {class: 'top'}, node('h2', {'data-announced': `Blend of the query with ${items[item].label}`}, 'Blend with a result'), close),
     node('p', {class: 'label'}, 'A mixture of the query and this result is searched (the paper’s Eq. 11). Move the slider: the ID changes '
       + 'code by code, from that of the query to that of the result.'),
     node('div', {class: 'ends'},

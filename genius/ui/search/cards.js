@@ -30,7 +30,11 @@ const actions = (data, column) => node('div', {class: 'actions'},
     genius.reveal(document.getElementById('why-open'));
   }),
   action('More like this', 'Search with this item as the query', () => emit('use_as_query', {id: data.id})),
-  action('Blend', 'Mix the query with this result, step by step', () => emit('blend', {column, id: data.id})));
+  action('Blend', 'Mix the query with this result, step by step', clicked => {
+    element.querySelector('.blends')?.classList.remove('blends');
+    clicked.classList.add('blends');    // the focus returns there (blend.js)
+    emit('blend', {column, id: data.id});
+  }));
 
 // A result's picture becomes the query's by its button, or dragged there.
 const ITEM = 'application/x-genius-item';

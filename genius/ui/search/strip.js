@@ -68,7 +68,7 @@ const table = ({columns, items, ending}) => {
     node('tbody', {}, ...ROWS.map(line)));
 };
 
-// Shows one column after another, from the first that the visitor has not seen.
+// Shows one column after another, from the first that the visitor has not seen: its button, and what stops it.
 // done: what to do when it has ended for the first time.
 const player = (strip, columns, first, done) => {
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -93,10 +93,9 @@ const player = (strip, columns, first, done) => {
       if (step >= columns.length - 1) stop();
     }, Math.min(STEP, ALL / (columns.length - from)));
   };
-  for (const part of [control, strip]) part.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
   if (calm || first >= columns.length) done();
   else play(first);
-  return calm ? [] : [control];
+  return {controls: calm ? [] : [control], stop};
 };
 
 const draw = value => {
@@ -106,10 +105,13 @@ const draw = value => {
   const {title, sentence, note, meaning: meanings, columns, paths, branched, play, unnamed} = value;
   const levels = table(value), ask = () => { if (unnamed) emit('name', {}); };
   requestAnimationFrame(genius.fillMeanings);
-  return [node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
-    node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...player(levels, columns, play, ask)),
+  const {controls, stop} = player(levels, columns, play, ask);
+  const section = node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
+    node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...controls),
     node('p', {class: 'sentence', 'data-announced': ''}, sentence),
     scrollRegion('The ID, level by level', 'levels', levels),
     node('p', {class: 'note'}, `${note} Click another code to see what it would have found.`),
-    folded('What these numbers mean', ...meanings.map(words => node('p', {}, words))))];
+    folded('What these numbers mean', ...meanings.map(words => node('p', {}, words))));
+  section.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
+  return [section];
 };

@@ -67,7 +67,9 @@ def test_a_pattern_brings_its_items_and_the_address_says_so(opened, served):
 def test_an_item_opens_its_card_and_becomes_the_query(opened):
     page = opened()
     page.locator("#codes-items .tile").first.click()
-    page.locator("#codes-card .itemcard").wait_for()
+    card = page.locator("#codes-card .itemcard")
+    card.wait_for()
+    page.locator("#announcer", has_text=card.get_attribute("aria-label")).wait_for(state="attached")
     page.locator("#codes-card .use").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.locator("#cards .card").first.wait_for()

@@ -117,6 +117,7 @@ def test_a_lasso_brings_the_items_inside_and_their_files(opened):
             page.mouse.down()
     page.mouse.up()
     page.locator("#map-selection h2", has_text="39 items").wait_for()
+    page.locator("#announcer", has_text="39 items inside the lasso").wait_for(state="attached")
     assert page.locator("#map-tiles .tile").count() == 39
     with page.expect_download() as saved:
         page.locator("#map-selection").get_by_role("button", name="JSON").click()

@@ -340,8 +340,11 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
     assert told.inner_text() == "0.05"
     page.locator("#blend summary").click()
     assert page.locator("#blend tbody tr").count() == 21
+    page.locator("#announcer", has_text="Blend of the query with ").wait_for(state="attached")
     page.locator("#blend").get_by_role("button", name="Close").click()
     page.locator("#blend .blend").wait_for(state="detached")
+    focused = page.locator("#cards .card").nth(4).get_by_role("button", name="Blend")
+    assert focused.evaluate("button => button === document.activeElement")
 
 
 @pytest.mark.slow
