@@ -145,10 +145,9 @@ def build(engine: Engine, served: ServedRun) -> Page:
     def facts_of(index: Index) -> tuple[dict[str, Any], dict[str, Any] | None, list[tuple[str, str]]]:
         """Header, About and the kinds of result that an index has."""
         items = np.bincount(index.modalities, minlength=len(Modality)).tolist()
-        days = served.kept_pictures.days if served.kept_pictures else 0
         return (
             header_view(served, index.n, index.code_sizes, engine.device),
-            about_view(served.about, served.world, items, days),
+            about_view(served.about, served.world, items, served.days_kept),
             present_targets(index),
         )
 

@@ -59,6 +59,11 @@ class ServedRun:
     def name(self) -> str:
         return self.path.resolve().name
 
+    @property
+    def days_kept(self) -> int:
+        """How long pictures of visitors are kept after their last use; 0 for not at all."""
+        return self.kept_pictures.days if self.kept_pictures else 0
+
     @classmethod
     def read(
         cls,

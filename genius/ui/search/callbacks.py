@@ -260,7 +260,7 @@ class SearchCallbacks:
             return "The address of this page does not include your picture."
         return (
             "The address of this page includes your picture: whoever has it can see the picture, for up to "
-            f"{self.served.kept_pictures.days} days after its last use."
+            f"{self.served.days_kept} days after its last use."
         )
 
     def weight_of(self, answer: LastQuery) -> float:
@@ -280,7 +280,7 @@ class SearchCallbacks:
             None,
         )
 
-    def on_stored(self, stored: Any) -> dict[str, Any] | None:
+    def on_stored(self, stored: Any) -> dict[str, Any]:
         """What the history shows, when it is opened and, while it is open, after each search."""
         entries, index = history.read_entries(stored), self.engine.index
         ids = [entry.item or entry.pictured for entry in entries]
@@ -293,7 +293,7 @@ class SearchCallbacks:
                 with suppress(UserError):  # it was removed, which is what the history says then
                     example = find_example(entry.example, self.served.examples)
                     items[place] = example.title, example.picture and formatting.small_webp(example.picture)
-        return history.history_view(entries, items)
+        return history.history_view(entries, items, self.served.days_kept)
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]

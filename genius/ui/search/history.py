@@ -60,13 +60,12 @@ def entry_at(stored: Any, index: Any) -> Entry:
 
 
 def history_view(
-    entries: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = ()
-) -> dict[str, Any] | None:
-    """What history.js draws; nothing if nothing was asked. items: label and thumbnail of each entry's item or example,
-    None where it names none or one that was removed."""
-    if not entries:
-        return None
+    entries: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = (), days: int = 0
+) -> dict[str, Any]:
+    """What history.js draws. items: label and thumbnail of each entry's item or example, None where it names none or
+    one that was removed. days: that pictures of visitors are kept; 0 for not at all."""
     return {
+        "days": days,
         "entries": [
             {
                 "title": title(entry, label),
@@ -75,7 +74,7 @@ def history_view(
                 "picture": entry.picture and not entry.upload and entry.example is None,
             }
             for entry, (label, picture) in zip(entries, items or [(None, None)] * len(entries), strict=True)
-        ]
+        ],
     }
 
 

@@ -27,6 +27,7 @@ from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
+from genius.ui.search.history import history_view
 from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
@@ -60,7 +61,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
             form = form_for(context)
             with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
-                past = Panel("history", "search/history.js")
+                past = Panel("history", "search/history.js", history_view([], days=context.served.days_kept))
         with gr.Column(scale=3, min_width=320, elem_id="results"):
             examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
             summary = Panel("summary", "search/summary.js")
@@ -137,6 +138,8 @@ def form_for(context: Context) -> Form:
     engine = context.engine
     index, has_ranker = engine.index, engine.has_ranker
     picture = query_picture("picture", height=220)
+    if days := context.served.days_kept:
+        Panel("kept", "search/kept.js", {"days": days})
     part = PartOfPicture("part", "picture")
     pictured = gr.Textbox(visible="hidden", elem_id="pictured")
     suggestions = Panel("quick", "search/quick.js")

@@ -387,6 +387,7 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     entries.nth(1).wait_for()
     assert [text.split("\n")[0] for text in entries.all_inner_texts()] == ["“cup”", "“mug”"]
     assert "a picture that was not kept" in entries.first.inner_text()
+    assert "the pictures that you uploaded do not" in page.locator("#history").inner_text()
     entries.nth(1).click()
     page.locator("#summary .sentence", has_text="“mug”").wait_for()
     assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"

@@ -29,7 +29,7 @@ def test_an_uploaded_picture_alone_leaves_nothing_to_ask_again():
 
 @pytest.mark.parametrize("stored", [None, {}, "x", 3, [None, 3, "x", []]])
 def test_what_is_no_history_is_an_empty_one(stored):
-    assert read_entries(stored) == [] and history_view(read_entries(stored)) is None
+    assert read_entries(stored) == [] and history_view(read_entries(stored)) == {"days": 0, "entries": []}
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():

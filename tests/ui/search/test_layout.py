@@ -1,4 +1,5 @@
 import io
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -472,6 +473,17 @@ def test_where_the_host_keeps_pictures_the_address_of_a_search_includes_its_pict
         engine.queries.pop()
     with pytest.raises(UserError, match="no longer kept"):
         callbacks.on_ask(message | {"upload": "../" + upload}, [], *settings)
+
+
+def test_where_the_host_keeps_pictures_the_form_says_so_before_the_first_upload(engine, tmp_path, page):
+    with gr.Blocks() as keeping:
+        shared, served = Shared.create(gr.Tabs()), ServedRun(Path("made-up"), kept_pictures=KeptPictures(tmp_path))
+        with gr.Tab("Search", id="search") as tab:
+            search_tab(Context(engine, served, shared), tab)
+    panels = {block.elem_id: block.value for block in keeping.blocks.values() if block.elem_id in ("kept", "history")}
+    assert json.loads(panels["kept"])["days"] == json.loads(panels["history"])["days"] == 30
+    assert callback(keeping, "on_stored")([])["days"] == 30 and callback(page, "on_stored")([])["days"] == 0
+    assert "kept" not in {block.elem_id for block in page.blocks.values()}
 
 
 def test_without_that_the_address_says_that_the_picture_is_not_in_it(page, photo):
