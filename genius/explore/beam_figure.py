@@ -191,6 +191,6 @@ def _hover(tree: BeamTree, number: int, prefix: Sequence[int]) -> str:
         f"{FATES[Fate(tree.fate[number])]}<br>"
         f"probability of its code {format_softmax(np.exp(tree.step[number]))} (log p {tree.step[number]:.2f})<br>"
         f"so far log p {tree.log_prob[number]:.2f}, score {tree.score[number]:.2f}<br>"
-        f"items that begin so: {tree.items[number]:,}<br>"
+        f"items with this beginning: {tree.items[number]:,}<br>"
         f"ruled out (masked) at this step: {format_probability(tree.masked[number])}"
     ).replace("-", "\N{MINUS SIGN}")

@@ -44,6 +44,7 @@ MIN_ITEMS = 3  # of a prefix that is named
 MIN_SHARE = 0.5  # of its items that a word must hold for, and never fewer than MIN_ITEMS: two may agree by chance
 MIN_WEIGHT = 0.55  # of a picture's word, compared with the best: below it one in seven is a word of the item's title
 WORDS, PICTURES = 3, 2  # of a name
+NO_COMMON_MEANING = "no common meaning"
 SAMPLE = 200  # pictures of a prefix that words are compared with
 MOST = 5_000  # prefixes, the shortest first
 
@@ -62,7 +63,7 @@ class CodeName:
 
 def label_of(words: Sequence[str]) -> str:
     """The words of a name as they are shown."""
-    return ", ".join(words) or "no common meaning"
+    return ", ".join(words) or NO_COMMON_MEANING
 
 
 Names = Mapping[Pattern, CodeName]

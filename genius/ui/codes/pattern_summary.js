@@ -9,11 +9,12 @@ const modalityShare = ({name, modality, items}) => node('span', {class: `target 
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes…'))];
-  const {crumbs, items, empty, common, sentences, modalities} = value;
+  const {crumbs, items, empty, common, nothing_common: nothing, sentences, modalities} = value;
   return [node('section', {class: 'codes-summary'},
     node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
     node('h2', {'data-announced': ''}, empty ? 'Nothing matches' : items),
-    ...common ? [node('p', {}, node('span', {class: 'label'}, 'in common '), node('b', {}, common))] : [],
+    ...common ? [node('p', {}, node('span', {class: 'label'}, nothing ? 'nothing in common' : 'in common '),
+      ...nothing ? [] : [node('b', {}, common)])] : [],
     node('p', {class: 'sentence'}, sentences.join(' ')),
     ...empty ? [] : [
       node('p', {class: 'targets'}, ...modalities.map(modalityShare)),

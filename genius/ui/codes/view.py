@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from genius.explore.code_names import NO_COMMON_MEANING
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
@@ -51,6 +52,7 @@ def pattern_summary(pattern: Pattern, overview: Overview, total: int, forced: bo
         "items": count(overview.items, "item"),
         "empty": not overview.items,
         "common": label,
+        "nothing_common": label == NO_COMMON_MEANING,
         "sentences": sentences(pattern, overview, total),
         "modalities": modality_shares(overview),
     }

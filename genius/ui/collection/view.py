@@ -66,7 +66,7 @@ def _contents_sentences(contents: Contents) -> list[str]:
 
 def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
     if dataset.number is None:
-        return "other ids"
+        return "other items"
     title = names.get(dataset.number, f"dataset {dataset.number}")
     return f"{title}, added" if dataset.items == dataset.added else title
 
@@ -127,7 +127,7 @@ def add_outcome(result: Added) -> dict[str, Any]:
     if (more := result.unreadable - len(lines)) > 0:
         lines.append(f"Unreadable: {more:,} more.")
     if result.duplicate:
-        lines.append("Duplicate: the collection holds the same picture and text under another id.")
+        lines.append("Duplicate: the collection holds the same picture and text under another number.")
     title = "Nothing was added."
     if result.new:
         title = f"{count(result.new, 'item')} added; the next search finds {'it' if result.new == 1 else 'them'}."

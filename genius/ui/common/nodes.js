@@ -22,7 +22,7 @@ const scrollRegion = (label, className, ...children) =>
 const idName = codes => `ID ${codes.join(', ')}`;
 
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
-// those that were not decoded are dashed; open: for all IDs that begin so. within: a button, which has the focus instead.
+// those that were not decoded are dashed; open: for every ID that starts this way. within: a button, which has the focus instead.
 const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
   const hint = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
     : 'No first code is that of the query’s own ID.') + (decoded < codes.length ? ` ${decoded} were decoded.` : '');

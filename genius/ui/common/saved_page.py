@@ -72,7 +72,7 @@ def saved_page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}{saved_strip.STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n"
-        f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the collection “{escape(run)}”. Each item has an ID, '
+        f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the run “{escape(run)}”. Each item has an ID, '
         "a short sequence of codes from coarse to fine; the search generated the IDs of the items it expected, code by "
         "code, and then ordered their items.</p>\n"
         + "".join(

@@ -62,7 +62,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
         target = target_choice(engine.index, "compare-target")
         context.targets.append(target)
-        k = gr.Slider(1, 50, value=10, step=1, label="Results of each")
+        k = gr.Slider(1, 50, value=10, step=1, label="Results per method")
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
         weight = weight_slider(engine.decoder.config.decoder_weight, "compare-weight")
         hnsw = hnsw_choice(callbacks.comparison)

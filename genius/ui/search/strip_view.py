@@ -125,7 +125,8 @@ def sentence(narrowing: Narrowing, hits: Sequence[Hit], levels: int) -> str:
     wrote = (
         f"The search wrote an ID of {count(levels, 'code')}, one at a time."
         if narrowing.place
-        else f"The search wrote the first codes of this ID of {levels}, and chose among the items whose IDs begin so."
+        else f"The search wrote the first codes of this ID of {levels}, and chose among the items whose IDs start with "
+        "them."
     )
     text = f"{wrote} Items still possible, code by code: {count_path(narrowing)}."
     rank = next((hit.rank for hit in hits if hit.codes[: len(narrowing.codes)] == narrowing.codes), None)

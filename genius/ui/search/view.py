@@ -37,8 +37,8 @@ HINTS = {
     "fast": {
         "by": "how near its codes are to the query",
         "score_name": "prefix score",
-        "score": "How well the first codes that were written fit the query, higher is better; items whose IDs begin so "
-        "share it. It selected the candidates; the distance of their codes to the query then ordered them.",
+        "score": "How well the first codes that were written fit the query, higher is better; items whose IDs start "
+        "with them share it. It selected the candidates; the distance of their codes to the query then ordered them.",
     }
 }
 FAR_FROM_COLLECTION = "This picture looks unlike anything in the collection, so the results may not fit."
@@ -82,7 +82,7 @@ def ending_notes(found: Sequence[GeneratedID], levels: int) -> list[str]:
     """How to read IDs whose last codes were not decoded."""
     return ["Dashed codes were not decoded: no other ID begins with the codes before them."] * any(
         one.depth < len(one.codes) for one in found
-    ) + ["An open end (…) stands for all IDs that begin so."] * any(len(one.codes) < levels for one in found)
+    ) + ["An open end (…) stands for every ID that starts this way."] * any(len(one.codes) < levels for one in found)
 
 
 def certificate(result: SearchResult) -> list[str]:

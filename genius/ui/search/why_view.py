@@ -157,7 +157,7 @@ def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
         ("Probability of the code", [format_softmax(share) for share in np.exp(tree.step[path]).tolist()]),
         ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
         ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
-        ("Items that begin so", [f"{items:,}" for items in tree.items[path].tolist()]),
+        ("Items with this beginning", [f"{items:,}" for items in tree.items[path].tolist()]),
         ("Ruled out (masked)", [format_probability(share) for share in tree.masked[path].tolist()]),
     )
     return [{"name": name, "figures": figures} for name, figures in rows]

@@ -102,6 +102,11 @@ def test_the_tree_has_a_key_for_each_code_and_words_for_the_first_level(table):
     assert [below["key"] for below in first["children"]] == ["0.1.2", "0.1.3"]
 
 
+def test_the_summary_of_items_without_a_common_meaning_does_not_say_that_they_have_one():
+    for label, nothing in (("boat, sea", False), ("no common meaning", True), ("", False)):
+        assert view.pattern_summary((0,), OVERVIEW, 10, True, label)["nothing_common"] == nothing
+
+
 def test_a_code_that_has_a_name_shows_it_instead_of_words_also_that_nothing_is_common(table):
     names = {(0, 1): "no common meaning", (0, 1, 3): "boat, sea", (0, 3): "cup"}
     words = {1: ([Word("dog", 1.0, 0.5)], 4)}

@@ -36,7 +36,7 @@ def test_datasets_are_told_by_name_with_the_modalities_that_there_are():
 def test_one_dataset_needs_no_sum():
     one = Contents(5, [5, 0, 0], 0, [Dataset(None, [5, 0, 0], 0)], (5,), 0, 2**20)
     (table,) = view.contents_view(one, {})["tables"]
-    assert [texts(row) for row in table["rows"]] == [["other ids", "5", "5"]]
+    assert [texts(row) for row in table["rows"]] == [["other items", "5", "5"]]
     assert table["columns"] == ["dataset", "items", "Image"]
     assert table["note"] == "5 items, 1.0 MB on disk."
 

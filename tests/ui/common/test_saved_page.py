@@ -59,7 +59,7 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
         "5:0",
         "Ada · CC0",
         "02 January 2026",
-        "my-run",
+        "from the run “my-run”",
         "pairs only",
     ):
         assert part in read.text

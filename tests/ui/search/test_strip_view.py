@@ -69,7 +69,7 @@ def test_the_sentence_counts_down_to_the_result():
 
     chosen = replace(alone, place=None)  # in mode fast, from a shortlist
     assert strip_view.sentence(chosen, [hit(1, (1,))], 9) == (
-        "The search wrote the first codes of this ID of 9, and chose among the items whose IDs begin so. "
+        "The search wrote the first codes of this ID of 9, and chose among the items whose IDs start with them. "
         "Items still possible, code by code: 5 → 1. That item is result 1."
     )
 

@@ -168,7 +168,9 @@ def test_a_card_can_be_told_from_others_and_held_against_a_threshold():
 @pytest.mark.parametrize("mode, name", [("fast", "prefix score"), ("exact", "ID score")])
 def test_a_card_says_what_its_score_is_of(mode, name):
     hints = view.cards(result(mode=mode), [None, None], True)["hints"]
-    assert hints["score_name"] == name and ("items whose IDs begin so share it" in hints["score"]) == (mode == "fast")
+    assert hints["score_name"] == name and ("items whose IDs start with them share it" in hints["score"]) == (
+        mode == "fast"
+    )
 
 
 def test_generated_ids_keep_their_order_scores_and_buckets():
@@ -208,7 +210,7 @@ def test_codes_that_were_not_decoded_and_open_ends_are_told_and_explained():
     assert [(row["decoded"], row["open"]) for row in both["rows"]] == [(2, False), (2, True)]
     for shown, dashed, ends in ((whole, False, False), (leaf, True, False), (prefix, False, True), (both, True, True)):
         assert ("Dashed codes were not decoded" in " ".join(shown["meaning"])) == dashed
-        assert ("An open end (…) stands for all IDs that begin so." in shown["meaning"]) == ends
+        assert ("An open end (…) stands for every ID that starts this way." in shown["meaning"]) == ends
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         "Probability of the code": ["70 %", "5.0 %"],
         "log p so far": ["−0.36", "−3.35"],
         "Rank at its level": ["1", "2"],
-        "Items that begin so": ["4", "1"],
+        "Items with this beginning": ["4", "1"],
         "Ruled out (masked)": ["25 %", "5.0 %"],
     }
     assert explanation(why(tree, (2, 7)), tree, (2, 3), 2, True, "exact", NAMES)["flags"] == [
