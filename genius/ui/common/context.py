@@ -96,7 +96,7 @@ class ServedRun:
 class LastQuery:
     """A visitor's last search. Its vectors are `result.embedding` and `result.z`, (d,) each."""
 
-    title: str  # how to name it, e.g. “a red mug” and the picture
+    description: str  # how to name it, e.g. “a red mug” and the picture
     query: Query  # its picture is a small copy
     options: SearchOptions
     result: SearchResult

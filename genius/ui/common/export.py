@@ -41,7 +41,7 @@ def results_csv(answers: Sequence[LastQuery]) -> str:
     return csv_text(
         COLUMNS,
         (
-            {"query": answer.title, "instruction": answer.query.instruction}
+            {"query": answer.description, "instruction": answer.query.instruction}
             | _record(hit)
             | {"codes": " ".join(map(str, hit.codes))}
             for answer in answers
@@ -74,7 +74,7 @@ def _search(answer: LastQuery) -> dict[str, Any]:
     query, options, result = answer.query, answer.options, answer.result
     return {
         "query": {
-            "title": answer.title,
+            "title": answer.description,
             "text": query.text,
             "instruction": query.instruction,
             "picture": query.image is not None,

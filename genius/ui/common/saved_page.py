@@ -65,7 +65,7 @@ def saved_page(
 ) -> str:
     """The file. pictures: thumbnails (WebP) of the results by row. strips: how the shown ID of each search was
     generated, as HTML (saved_strip)."""
-    title = f"GENIUS search: {answers[0].title}"
+    title = f"GENIUS search: {answers[0].description}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'

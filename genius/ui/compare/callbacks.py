@@ -41,7 +41,7 @@ class ComparedQuery:
     @classmethod
     def of(cls, last: LastQuery) -> ComparedQuery:
         result = last.result
-        return cls(last.title, result.embedding, result.z, result.milliseconds, last.options.modality)
+        return cls(last.description, result.embedding, result.z, result.milliseconds, last.options.modality)
 
 
 class CompareCallbacks:
@@ -86,7 +86,9 @@ class CompareCallbacks:
 
     def on_open(self, last: LastQuery | None):
         """Name the last search on its button."""
-        return gr.Button("Compare the last search" + (f": {last.title}" if last else ""), interactive=last is not None)
+        return gr.Button(
+            "Compare the last search" + (f": {last.description}" if last else ""), interactive=last is not None
+        )
 
     def on_item(self, event: gr.EventData):
         return chosen_item_view(self.engine, event)

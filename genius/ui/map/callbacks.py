@@ -58,7 +58,7 @@ class MapCallbacks:
             figure, note, table = self.draw(index, name, color, level, queries, cosines)  # nobody else has this query
         else:
             figure, note, table = self.cached_map(index, name, color, level, queries)
-        query = PlacedQuery(last.title, *nearest_points(cosines))
+        query = PlacedQuery(last.description, *nearest_points(cosines))
         query_figure = last_query_figure(query, self.maps, self.view_names.index(name)).to_dict()
         return figure | {"data": [*figure["data"], *query_figure["data"]]}, note, table
 

@@ -70,7 +70,7 @@ def blend_view(
     found_items = {hit.row: hit.item} | {one.row: one.item for step in steps for one in step.result.hits}
     items = items | {row: (item, items[row][1]) for row, item in found_items.items()}
     return {
-        "query": answer.title,
+        "query": answer.description,
         "item": hit.row,
         "ends": {"query": list(ids[0]), "item": list(hit.codes)},
         "steps": [

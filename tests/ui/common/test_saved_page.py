@@ -88,7 +88,7 @@ def test_the_page_tells_what_the_results_are_ordered_by(ranking, told):
 @pytest.mark.parametrize("origin", ["javascript:alert(3)", "data:text/html,x", HOSTILE])
 def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     asked = answer(HOSTILE, instruction=HOSTILE)
-    asked = replace(asked, title=HOSTILE, query=Query(HOSTILE, None, HOSTILE))
+    asked = replace(asked, description=HOSTILE, query=Query(HOSTILE, None, HOSTILE))
     source = "{" + f'"credit": {quoted(HOSTILE)}, "licence": {quoted(HOSTILE)}, "origin": {quoted(origin)}' + "}"
     hits = [replace(hit, item=Item(HOSTILE, Modality.PAIR, HOSTILE, "x.jpg", source)) for hit in asked.result.hits]
     asked = replace(asked, result=replace(asked.result, hits=hits))

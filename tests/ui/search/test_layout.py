@@ -118,7 +118,7 @@ def test_every_panel_gets_its_data(page):
 def test_other_tabs_get_the_query_and_its_first_result(page, engine):
     shown = search(page, "mug", instruction="Find one.")
     last = shown.last_query
-    assert shown.answers == (last,) and last.title == "“mug”" and last.query.instruction == "Find one."
+    assert shown.answers == (last,) and last.description == "“mug”" and last.query.instruction == "Find one."
     assert (
         shown.explained_id == last.result.hits[0].item.id and replace(last.options, trace=True) == engine.queries[-1][1]
     )
@@ -211,8 +211,12 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
     query, _ = engine.queries[-1]
     assert (text, picture, instruction) == (query.text, query.image, query.instruction) == (item.text, picture, "")
     assert (picture is not None) == has_picture and shown.summary["title"] == f"Like {describe_query(query)}"
-    title = shown.last_query.title
-    assert title.startswith("the item ") and item_label(item) in title and shown.cards["columns"][0]["query_row"] == row
+    described = shown.last_query.description
+    assert (
+        described.startswith("the item ")
+        and item_label(item) in described
+        and shown.cards["columns"][0]["query_row"] == row
+    )
     assert address(shown) == ("", "", item.id, "", "") and shown.stored[0]["item"] == item.id
 
 
