@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import gradio as gr
+from gradio.events import Dependency
+
 from genius.errors import UserError
 from genius.search.checks import MAX_TEXT
+from genius.ui.common.components import UNQUEUED
 from genius.ui.common.formatting import data_uri, excerpt
 
 MAX_ENTRIES = 20
@@ -98,3 +103,29 @@ def address_fields(entry: Entry) -> tuple[str, ...]:
     if entry.picture and not entry.upload:
         return ("",) * 5
     return entry.text, entry.instruction, entry.item, entry.pictured, entry.upload
+
+
+class OtherTabs(gr.HTML):
+    """What tabs of one browser tell each other. Each reads the stored entries only once, when it is opened, so without
+    that the tab which searches last would overwrite what the others have stored since.
+
+    Nothing to see; `.heard(…)` is an event when another tab has searched. run: tabs of other runs are not heard.
+    """
+
+    def __init__(self, run: str):
+        channel = json.dumps(f"genius-history-{run}")
+        super().__init__(
+            None,
+            html_template="<i></i>",
+            visible="hidden",
+            elem_id="other-tabs",
+            js_on_load=f"const tabs = new BroadcastChannel({channel});\n"
+            "genius.tellTabs = entries => tabs.postMessage(JSON.stringify(entries));\n"
+            "tabs.onmessage = ({data}) => { genius.toldEntries = JSON.parse(data); trigger('heard', {}); };",
+        )
+
+    def share(self, searches: Iterable[Dependency], stored: gr.BrowserState) -> Dependency:
+        """Tell the others of the history after each search, and take theirs; the event of the latter."""
+        for search in searches:
+            search.success(None, stored, None, js="entries => { genius.tellTabs(entries); }", **UNQUEUED)
+        return self.heard(None, None, stored, js="() => [genius.toldEntries]", **UNQUEUED)

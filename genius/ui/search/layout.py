@@ -27,7 +27,7 @@ from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import history_view
+from genius.ui.search.history import OtherTabs, history_view
 from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
@@ -119,6 +119,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     )
     for event in events:
         links.write_address_after(event, "search", **address)
+    told = OtherTabs(context.served.name).share(events, stored)
+    told.then(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)  # it is chosen from by place
     search_with_chosen(cards.use_as_query, shared)
     page = Download("saved-page")
     cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)

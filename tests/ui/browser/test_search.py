@@ -393,6 +393,27 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"
 
 
+def test_tabs_of_one_browser_share_the_history(visit, served):
+    page = visit()
+    with page.context.expect_page() as opening:
+        page.evaluate("open(location)")
+    other = opening.value
+    other.locator("#cards .panel > *").first.wait_for()
+    other.click("#past button")
+    for text in ("bowl", "mug"):
+        search(page, text)
+    other.locator("#history .entry", has_text="“mug”").wait_for()  # where it is open, it follows
+    search(other, "cup")
+    entries = "#history .entry"
+    other.locator(entries).nth(2).wait_for()
+    other.close()
+    page.reload()
+    page.locator("#summary .sentence", has_text="“mug”").wait_for()  # which its address repeats
+    page.click("#past button")
+    page.locator(entries).nth(2).wait_for()
+    assert [text.split("\n")[0] for text in page.locator(entries).all_inner_texts()] == ["“mug”", "“cup”", "“bowl”"]
+
+
 @pytest.mark.slow
 def test_results_are_saved_as_csv_and_json(visit):
     page = visit()
