@@ -31,7 +31,7 @@ from training.command_line import Arguments, parse_arguments
 from training.features import facts
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
-from training.stage import forget_stage, run_stage
+from training.stage import forget_stage, records_stamp, run_stage
 
 BLOCK = 10_000  # ids looked up at a time
 
@@ -60,7 +60,10 @@ def train(arguments: Arguments) -> None:
     resume_folder = open_resume_folder(
         run.path / "indexing",
         fingerprint(
-            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}, candidates.content_digest, settings
+            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")},
+            candidates.content_digest,
+            records_stamp(collection.root),  # the digest leaves out the sources of items, and pools of their own
+            settings,
         ),
     )
     codes = read_or_make(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))

@@ -11,6 +11,7 @@ from genius.collections.keys import id_key
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.index.store import Index
+from genius.index.writing import write_index
 from genius.run import Run
 from genius.search import ood_detector
 from genius.search.engine import Engine
@@ -68,6 +69,38 @@ def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(col
     assert np.array_equal(after.packed, before.packed) and np.array_equal(after.errors, before.errors)
     assert np.array_equal(after.embeddings, before.embeddings)
     assert not (arguments.run / "indexing").exists()
+
+
+def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
+    trained_run, collection, tmp_path, monkeypatch
+):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    run = shutil.copytree(trained_run, tmp_path / "run")
+    pools = root / "cand_pool" / "global"
+    records = [json.loads(line) for line in (pools / "mbeir_union_test_cand_pool.jsonl").read_text().splitlines()]
+    pool = pools / "mbeir_few_cand_pool.jsonl"  # in no union pool, as `shipped` of the photos
+
+    def write_pool(credit: str, chosen: slice) -> None:
+        pool.write_text("".join(json.dumps(own | {"src_content": credit}) + "\n" for own in records[chosen]))
+
+    write_pool("by A", slice(0, 6))
+    few = replace(TINY, index=replace(TINY.index, pool="few"))
+    arguments = Arguments(root, run, "small", few, "cpu")
+
+    def killed_at_its_end(*arguments, **options):
+        write_index(*arguments, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as kill:
+        kill.setattr(index, "write_index", killed_at_its_end)
+        with pytest.raises(KeyboardInterrupt):
+            run_stage("index", index.train, arguments)
+    write_pool("by B", slice(1, 6))
+    run_stage("index", index.train, arguments)
+
+    made = Index.load(Run(run).folder("index"))
+    found = made.items(np.arange(made.n))
+    assert found == list(Collection(root).candidates("few")) and {item.source for item in found} == {"by B"}
 
 
 def test_an_index_offers_only_the_instructions_of_the_datasets_in_it(collection):
