@@ -124,7 +124,7 @@ def fit_all(
     loader = loader_class(collection, splits, settings, encoder, run.path / "cache", workers)
     if settings.extras != ExtrasSettings():
         loader.extras = DemoExtras(collection, pairs, loader, run.path / "cache")
-    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.digest, candidates.content_digest)
+    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
     fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     return [checkpoints]
 

@@ -142,9 +142,10 @@ class FeatureSet:
         self.query_files, self.candidate_files = query_files, candidate_files
 
     @property
-    def sources(self) -> list[str]:
-        """Checksums of what the features were made from: the encoder, its inputs, the positives and the seed."""
-        return [files.progress["facts"] for files in (self.query_files, self.candidate_files)]
+    def sources(self) -> list[str | int]:
+        """What a training on them depends on: the encoder, its inputs, seed and phrasings, and the labels."""
+        made_from = [files.progress["facts"] for files in (self.query_files, self.candidate_files)]
+        return [*made_from, self.query_files.phrasings, self.pairs.training_digest]
 
     @classmethod
     def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> FeatureSet:

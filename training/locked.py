@@ -37,7 +37,7 @@ def fit_locked(
     loader = LockedLoader(collection, splits, settings, model, folder, seed, workers)
     if settings.image_tower:  # the heads are new, so they may take standardized outputs
         model.standardize(loader.pixels.outputs.statistics(), loader.texts.statistics())
-    facts = (settings, seed, pairs.digest, candidates.content_digest)
+    facts = (settings, seed, pairs.training_digest, candidates.content_digest)
     checkpoints = [Checkpoints(run.path, "encoder", *facts)]
     fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[0])
     model.fold()

@@ -112,7 +112,9 @@ class Pairs:
 
     @property
     def digest(self) -> str:
-        """Checksum of the queries and their positives."""
+        """Checksum of what features are made from: the texts, images and instructions of the queries, and the positives
+        in one row.
+        """
         digest = hashlib.sha256()
         for opening, values in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
             digest.update(opening.encode())  # the repr of the three lists in blocks, to save memory
@@ -120,6 +122,13 @@ class Pairs:
                 separator = ", " if start else ""
                 digest.update((separator + ", ".join(map(repr, values[start : start + BLOCK]))).encode())
         digest.update(b"])" + self.positives.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def training_digest(self) -> str:
+        """Checksum of all that training depends on: also which positives are those of which query, and its row."""
+        digest = hashlib.sha256(repr((self.digest, self.datasets, self.tasks)).encode())
+        digest.update(self.offsets.tobytes() + self.rows.tobytes())
         return digest.hexdigest()
 
     def draw_positives(self, queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:

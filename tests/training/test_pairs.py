@@ -119,3 +119,19 @@ def test_the_digest_of_contents_changes_with_ids_texts_and_images(collection, ca
     assert CandidateTable.read(Changed()).content_digest == candidates.content_digest
     for changes in ({"text": "another text"}, {"image": "images/another.png"}, {"id": "9:9"}):
         assert CandidateTable.read(Changed(**changes)).content_digest != candidates.content_digest
+
+
+def test_the_digest_of_training_changes_with_what_is_drawn_and_that_of_features_does_not(pairs):
+    moved, other_row = pairs.offsets.copy(), pairs.rows.copy()
+    moved[1] += 1  # the first positive of the second query is one of the first query now
+    other_row[0] = pairs.rows[-1]
+    changed = [
+        {"offsets": moved},
+        {"rows": other_row},
+        {"tasks": pairs.tasks[::-1]},
+        {"datasets": pairs.datasets[::-1]},
+    ]
+    found = [replace(pairs, **change) for change in changed]
+    assert {own.digest for own in found} == {pairs.digest}
+    assert len({own.training_digest for own in (pairs, *found)}) == 1 + len(found)
+    assert replace(pairs).training_digest == pairs.training_digest

@@ -177,6 +177,42 @@ def test_a_killed_stage_does_not_go_on_with_candidates_of_other_texts(stage, col
         pipeline.train(given)
 
 
+@pytest.mark.parametrize("stage", ["encoder", "quantizer"])
+def test_a_killed_stage_does_not_go_on_if_a_positive_is_one_of_the_next_query_now(
+    stage, collection, tmp_path, monkeypatch
+):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    given = replace(arguments(collection, tmp_path / "run"), collection=root)
+    file = next((root / "qrels" / "train").iterdir())
+    first, second, third, *others = (line.split() for line in file.read_text().splitlines())
+
+    def judge(query: list[str]) -> None:
+        """Let this query have the third one's positive, too: the last one of the first, or the first of the second."""
+        lines = [first, [*query[:2], *third[2:]], second, third, *others]
+        file.write_text("".join(" ".join(line) + "\n" for line in lines))
+
+    judge(first)
+    killed_while(monkeypatch, stage, "after an epoch")
+    with pytest.raises(Killed):
+        pipeline.train(given)
+    monkeypatch.undo()
+    judge(second)
+    with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
+        run_stage(stage, pipeline.TRAIN[stage], given)
+
+
+def test_a_killed_quantizer_does_not_go_on_with_another_number_of_phrasings(collection, tmp_path, monkeypatch):
+    given = arguments(collection, tmp_path / "run")
+    killed_while(monkeypatch, "quantizer", "after an epoch")
+    with pytest.raises(Killed):
+        pipeline.train(given)
+    monkeypatch.undo()
+    more = replace(TINY.features, phrasings=TINY.features.phrasings + 1)
+    run_stage("features", features.train, replace(given, settings=replace(TINY, features=more)))
+    with pytest.raises(UserError, match="quantizer was made with other settings or data"):
+        run_stage("quantizer", quantizer.train, given)
+
+
 @pytest.mark.parametrize("stage", ["quantizer", "index"])
 def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that_goes_on(
     stage, trained, collection, tmp_path, monkeypatch
