@@ -55,7 +55,7 @@ def train(arguments: Arguments) -> None:
         encoder.clip = convert_sync_batchnorm(encoder.clip)
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
     checkpoints = []
-    if settings.epochs:
+    if settings.epochs or settings.locked.unlocked_epochs:
         train_weights = fit_locked if settings.locked.enabled else fit_all
         checkpoints = train_weights(encoder, collection, settings, seed, run, arguments.workers)
     round_weights(encoder, settings)

@@ -107,14 +107,17 @@ class LockedSettings:
             "image_blocks, text_blocks and unlocked_epochs are at least 0 and unlocked_batch at least 2",
         )
         expect(
-            bool(self.image_blocks or self.text_blocks) or not self.unlocked_epochs,
-            "image_blocks or text_blocks is above 0 where unlocked_epochs is",
+            bool(self.image_blocks or self.text_blocks) == bool(self.unlocked_epochs),
+            "image_blocks or text_blocks is above 0 where unlocked_epochs is, and nowhere else",
         )
+        expect(self.enabled or not self.unlocked_epochs, "enabled is true where unlocked_epochs is above 0")
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs the pretrained weights are used unchanged."""
+    """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs, and no unlocked ones, the pretrained weights are used
+    unchanged.
+    """
 
     architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # an open_clip name or model configuration, or BLIP's
     fusion: str = "score"  # feature: one embedding of image and text, for dense search alone, see feature_fusion.py

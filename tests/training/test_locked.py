@@ -210,6 +210,17 @@ def test_unlocking_the_text_tower_changes_its_last_blocks_and_opens_no_image(tra
     assert not (tmp_path / "cache").exists()
 
 
+def test_blocks_are_trained_though_the_heads_are_not_trained_before(trained, towers, colors, tmp_path):
+    settings = replace(
+        locked_settings(*towers, text_blocks=1, unlocked_epochs=1, unlocked_learning_rate=1e-3), epochs=0
+    )
+    shutil.copytree(trained / "towers", tmp_path / "towers")
+    after, before = train(colors, tmp_path, settings), new_encoder(settings).state_dict()
+    changed = {name for name in before if not torch.equal(before[name], after[name]) and not is_head(name)}
+    assert changed and all(name.startswith("clip.text.transformer.encoder.layer.1.") for name in changed)
+    assert [point["epoch"] for point in curve(tmp_path)] == [0]
+
+
 def test_unlocking_the_image_tower_keeps_its_statistics(trained, towers, colors, tmp_path):
     settings = locked_settings(*towers, image_blocks=1, unlocked_epochs=1, unlocked_learning_rate=1e-3)
     shutil.copytree(trained / "towers", tmp_path / "towers")
