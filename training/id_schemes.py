@@ -34,6 +34,7 @@ WORDS = 4096  # of the vocabulary of captions, the most frequent ones
 GRACE_BRANCHES, GRACE_LEAF = 30, 30
 DSI_BRANCHES, DSI_LEAF = 10, 100
 ITERATIONS = 25  # of k-means
+SAMPLE = 256  # candidates for each centroid that k-means clusters
 BLOCK = 4096  # images compared with all texts at a time
 
 
@@ -119,7 +120,7 @@ def residual(candidates: SchemeInputs) -> Identifiers:
     left = torch.from_numpy(np.array(candidates.embeddings, dtype=np.float32))
     codes = []
     for level in range(candidates.levels):
-        book = kmeans(left, candidates.codebook_size, ITERATIONS, candidates.seed + level)
+        book = kmeans(left, candidates.codebook_size, ITERATIONS, candidates.seed + level, SAMPLE)
         code = torch.cat(
             [(book.square().sum(-1) - 2 * part @ book.T).argmin(-1) for part in left.split(BLOCK)]
         )  # a matrix of distances of all would fill the memory
@@ -145,7 +146,7 @@ def hierarchical_kmeans(embeddings: np.ndarray, branches: int, leaf: int, seed: 
                 paths[row], numbers[row] = path, number
             return
         points = torch.from_numpy(np.array(embeddings[rows], dtype=np.float32))
-        book = kmeans(points, branches, ITERATIONS, seed)
+        book = kmeans(points, branches, ITERATIONS, seed, SAMPLE)
         chosen = (book.square().sum(-1) - 2 * points @ book.T).argmin(-1).numpy()
         if (chosen == chosen[0]).all():  # equal points
             chosen = np.arange(len(rows)) % branches

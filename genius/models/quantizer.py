@@ -248,8 +248,11 @@ def rotate(source: Tensor, target: Tensor) -> Tensor:
     return turned + (target - turned).detach()  # exact in the forward pass
 
 
-def kmeans(points: Tensor, k: int, iterations: int, seed: int) -> Tensor:
-    """Points (n, d) -> centroids (k, d) by faiss. With fewer points than k, points repeat with a little noise."""
+def kmeans(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -> Tensor:
+    """Points (n, d) -> centroids (k, d) by faiss. With fewer points than k, points repeat with a little noise.
+
+    sample: at most so many points for each centroid, drawn at random, are clustered; 0: all points.
+    """
     vectors = np.ascontiguousarray(points.cpu().numpy(), dtype=np.float32)
     if len(vectors) <= k:
         rng = np.random.default_rng(seed)
@@ -257,7 +260,12 @@ def kmeans(points: Tensor, k: int, iterations: int, seed: int) -> Tensor:
         centroids = np.concatenate([vectors, extra + rng.normal(0, 1e-3, extra.shape)])
     else:
         clustering = faiss.Kmeans(
-            vectors.shape[1], k, niter=iterations, seed=seed, min_points_per_centroid=1, max_points_per_centroid=256
+            vectors.shape[1],
+            k,
+            niter=iterations,
+            seed=seed,
+            min_points_per_centroid=1,
+            max_points_per_centroid=sample or len(vectors),
         )
         clustering.train(vectors)
         centroids = clustering.centroids

@@ -204,6 +204,20 @@ def test_k_means_finds_separate_clusters():
     assert torch.cdist(found, centers).min(0).values.max() < 0.5
 
 
+def test_few_codes_start_at_the_means_of_all_vectors_nearest_to_them():
+    """The published first level has three codes, and clusters the whole first batch."""
+    quantizer, (z, modality) = ResidualQuantizer(replace(CONFIG, modality_code="emergent")), vectors(3000)
+    quantizer.initialize(z, modality, seed=0, iterations=100)
+    book, code = quantizer.codebooks[0], quantizer.encode(z)[:, 0]
+    torch.testing.assert_close(book, torch.stack([z[code == own].mean(0) for own in range(3)]), atol=1e-4, rtol=0)
+
+
+def test_k_means_takes_a_sample_where_it_is_asked_to():
+    z, _ = vectors(3000)
+    assert (kmeans(z, 1, 5, seed=0) - z.mean(0)).abs().max() < 1e-5
+    assert (kmeans(z, 1, 5, seed=0, sample=256) - z.mean(0)).abs().max() > 1e-3
+
+
 def test_the_defaults_are_the_published_values_but_for_the_named_departures():
     published = {"dim": 768, "levels": 9, "codebook_size": 4096, "gradient": "rotation", "decay": 0.9}
     departures = {"modality_code": "forced", "dead_ratio": 0.5, "restart_ratio": 0.5, "distance": "squared"}
