@@ -4,7 +4,7 @@
 
 The settings are those of RUN. For the last map, fusion and quantizer are trained again without the contrastive loss of
 Eq. 8 (supplement, C.1), in a folder of RUN that is removed at the end; if it is killed, this training resumes after its
-last epoch. The maps also show queries of the test split.
+last epoch, and a finished one is not repeated. The maps also show queries of the test split.
 
 Shapes: m items drawn, q queries drawn, d dim, M levels.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,11 +26,12 @@ from tqdm import tqdm
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
+from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
-from genius.files import disk_errors_explained
+from genius.files import disk_errors_explained, remove_folder, write_text
 from genius.index.store import Index
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
@@ -40,13 +40,14 @@ from genius.run import Run
 from genius.runtime import usable_device
 from genius.texts import query_text
 from training import quantizer
+from training.checkpoint import fingerprint
 from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process
 from training.features import facts
 from training.pairs import CandidateTable
 from training.settings import Settings
 from training.side_run import recorded_settings, share_features
-from training.stage import RESUME, only_trainer
+from training.stage import RESUME, only_trainer, records_stamp
 from training.umap_layout import fill_square, first_layout, layout_correlation, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
@@ -105,7 +106,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
         {"with": health_with_contrast, "without": read_health(side) | {COARSE: 0.0}},
     )
     run.publish(PART, maps.save, ("fusion", "quantizer"))
-    shutil.rmtree(side.path)
+    remove_folder(side.path)
     print(
         f"maps: {len(items.keys)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
         f"{time.perf_counter() - started:.0f} s"
@@ -184,15 +185,26 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
     """Train fusion and quantizer in a second run that shares encoder and features, without any contrastive loss.
 
     The supervised one of the coarse levels would align queries and targets, too. The last epoch is kept: validation
-    would prefer the epoch that is nearest to the start.
+    would prefer the epoch that is nearest to the start. A training that a killed process finished is not repeated.
     """
-    side = share_features(run, run.path / SIDE)
     without_contrast = dataclasses.replace(
         settings.quantizer, contrastive_weight=0.0, coarse_weight=0.0, coarse_factor="", keep_best=False
     )
     settings = dataclasses.replace(settings, quantizer=without_contrast)
-    quantizer.train(Arguments(collection.root, side.path, "", settings, device))
-    return Run(side.path)
+    progress = [read_progress(folder) for folder in sorted((run.path / "features").iterdir())]
+    made_from = fingerprint(
+        without_contrast,
+        settings.seed,
+        records_stamp(collection.root),
+        [[own["facts"], own["phrasings"]] for own in progress],
+    )
+    path, trained = run.path / SIDE, run.path / SIDE / "trained.txt"
+    if not trained.exists() or trained.read_text() != made_from:
+        trained.unlink(missing_ok=True)
+        share_features(run, path)
+        quantizer.train(Arguments(collection.root, path, "", settings, device))
+        write_text(trained, made_from)
+    return Run(path)
 
 
 @torch.inference_mode()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError
-from genius.files import link_or_copy
+from genius.files import link_or_copy, write_json
 from genius.reading import first_problem
 from genius.run import Run
 from training.settings import Settings
@@ -31,7 +31,7 @@ def share_features(run: Run, path: Path) -> Run:
             if file.name != "fused.npy":
                 (mirrored / file.name).unlink(missing_ok=True)
                 link_or_copy(file, mirrored / file.name)
-        shutil.copyfile(folder / "progress.json", mirrored / "progress.json")
+        write_json(mirrored / "progress.json", read_progress(folder) | {"fusion": None})
     return Run(path)
 
 

@@ -102,6 +102,28 @@ def test_the_second_training_lacks_the_supervised_contrastive_loss_of_coarse_lev
     assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
 
 
+def test_a_second_training_that_was_finished_before_a_kill_is_not_repeated(path, collection, tmp_path, monkeypatch):
+    run = Run(shutil.copytree(path, tmp_path / "run"))
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as kill, pytest.raises(KeyboardInterrupt):
+        kill.setattr(maps, "lay_out_views", killed)
+        maps.draw(collection.root, run.path, "cpu")
+    side = shutil.copytree(run.path / maps.SIDE, tmp_path / "side")
+    with monkeypatch.context() as untrained:
+        untrained.setattr(maps.quantizer, "train", None)
+        maps.draw(collection.root, run.path, "cpu")
+    assert read_maps(run.path) and not (run.path / maps.SIDE).exists()
+
+    given, longer = [], replace(TINY, quantizer=replace(TINY.quantizer, epochs=3))
+    side.rename(run.path / maps.SIDE)
+    monkeypatch.setattr(maps.quantizer, "train", given.append)
+    maps.train_without_contrast(run, collection, longer, "cpu")
+    assert given[0].settings.quantizer.epochs == 3
+
+
 def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
     run = Run(path)
     assert not (path / maps.SIDE).exists() and run.has(PART) and run.is_current(PART)

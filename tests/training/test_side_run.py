@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.run import Run
 from training.presets import DEMO, PAPER
 from training.settings import with_stage_changes
-from training.side_run import recorded_settings, with_matching_sizes
+from training.side_run import recorded_settings, share_features, with_matching_sizes
 
 DEMO_RUN = Path(__file__).parents[2] / "assets" / "demo"
 
@@ -21,6 +22,18 @@ def test_the_settings_of_the_shipped_run_are_its_presets():
 def test_a_run_without_settings_is_refused(tmp_path):
     with pytest.raises(UserError, match="lacks the settings of this version"):
         recorded_settings(Run(tmp_path))
+
+
+def test_shared_features_are_fused_by_no_fusion(trained_run, tmp_path):
+    """A fused.npy that is there is of another training."""
+    run, side = Run(trained_run), tmp_path / "side"
+    share_features(run, side)
+    for folder in (run.path / "features").iterdir():
+        ours, shared = FeatureFiles(folder), FeatureFiles(side / "features" / folder.name)
+        assert ours.progress["fusion"] == run.digest("fusion")
+        assert shared.progress == ours.progress | {"fusion": None}
+        with pytest.raises(UserError, match="does not hold the fused features"):
+            shared.fused(run.digest("fusion"))
 
 
 def test_the_decoder_takes_the_sizes_of_the_quantizer():
