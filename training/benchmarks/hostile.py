@@ -23,12 +23,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.evaluation.tables import table
 from genius.explore.report_tables.hostile_tables import hostile_note, hostile_tables
 from genius.files import write_json, write_text
@@ -50,7 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, metavar="OUT", help="where hostile.json and hostile.md are written")
     parser.add_argument("--part", action="append", default=[], choices=PARTS, help="run this class; repeat for several")
     parser.add_argument("--file", action="append", default=[], type=Path, help="run this file of tests")
-    parser.add_argument("--limit", type=int, default=LIMIT, help="seconds for one file (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=LIMIT,
+        help="seconds for one file (default: %(default)s)",
+    )
     options = parser.parse_args(argv)
     report = options.out / "hostile.json"
     known = read_json(report)["files"] if report.is_file() else {}

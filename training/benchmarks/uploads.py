@@ -9,6 +9,8 @@
    the category in the pool that upload_categories.tsv gives.
 3. How often a picture is said to be far from everything in the index: photographs, drawings, noise.
 
+Held-out pictures are those of the test splits that the index lacks.
+
 Writes RUN/reports/uploads.json and .md, which hold figures alone. With --out, FOLDER gets sheets of uploads with what
 came back, to be judged by eye; they show pictures and captions of sets that must not be shared.
 
@@ -23,6 +25,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +38,10 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import command_parser, parse_positive
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
+from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
 from genius.models.encoder import Features
@@ -99,14 +103,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")
-    parser.add_argument("--limit", type=int, default=200, help="photographs of Flickr8k (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=200,
+        help="photographs of Flickr8k (default: %(default)s)",
+    )
     add_seed_argument(parser, "of all samples")
     add_device_argument(parser)
     options = parser.parse_args(argv)
     keep_freed_memory()
-    engine, sets = Engine.load(options.run, options.device), held_out_records(options.data)
+    engine = Engine.load(options.run, options.device)
+    sets = held_out_records(options.data, engine.index)
     if "flickr8k" not in sets:
         raise UserError(f"{options.data} has no folder flickr8k, whose captions judge the answers")
+    if not sets["flickr8k"]:
+        raise UserError(
+            f"{options.run} has indexed every development photograph of Flickr8k, so none is an upload from outside; "
+            "name a run whose index lacks them"
+        )
     sample = random.Random(options.seed).sample(sets["flickr8k"], min(options.limit, len(sets["flickr8k"])))
     sampled = f"--limit {options.limit} --seed {options.seed}"
     report = {
@@ -128,13 +143,24 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"sheets: {options.out}")
 
 
-def held_out_records(data: Path) -> dict[str, list[Record]]:
-    """The records of each set that no run was trained on and no pool has."""
-    return {
-        folder.name: [record for record in read_source(folder).records if record.split == "test"]
-        for folder in sorted(data.iterdir())
-        if (folder / "manifest.jsonl").is_file()
-    }
+def held_out_records(data: Path, index: Index) -> dict[str, list[Record]]:
+    """The test records of each set whose picture the index lacks.
+
+    No run was trained on one as a query. The decoder may have seen those that a test pool of its collection has, as
+    queries for themselves.
+    """
+    indexed = {item.image for item in index.items(range(index.n)) if item.image}
+    held_out = {}
+    for folder in sorted(data.iterdir()):
+        if (folder / "manifest.jsonl").is_file():
+            records = [record for record in read_source(folder).records if record.split == "test"]
+            held_out[folder.name] = [record for record in records if stored_path(folder.name, record) not in indexed]
+    return held_out
+
+
+def stored_path(name: str, record: Record) -> str:
+    """The path of a picture of this set in the collections that have it (genius/collections/from_folders.py)."""
+    return f"images/{name}/{record.image.removeprefix('images/')}"
 
 
 def measure_answers(

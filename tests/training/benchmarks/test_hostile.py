@@ -98,6 +98,12 @@ def test_the_command_knows_the_classes_of_the_suite():
     assert hostile.PARTS == CLASSES
 
 
+@pytest.mark.parametrize("limit", ["-1", "0"])
+def test_a_limit_below_one_second_is_refused(tmp_path, limit):
+    with pytest.raises(UserError, match="--limit .*at least 1"):
+        hostile.main([str(tmp_path), "--limit", limit])
+
+
 def test_a_file_has_as_long_as_the_limit_and_names_the_code_it_was_run_with(monkeypatch):
     child = (
         f"import os, sys; sys.exit(5 if os.environ['{hostile.LIMIT_VARIABLE}'] == '77' else 1)"  # 5: no test selected

@@ -7,6 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
+from genius.collections.from_folders import build
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.models.encoder import Features
 from genius.schema import Item, Modality
@@ -87,8 +89,41 @@ def test_data_without_photographs_with_captions_are_refused(run, tmp_path):
         main([str(run), str(tmp_path)])
 
 
-def test_records_that_training_may_have_seen_are_left_out(data):
-    assert {name: len(records) for name, records in held_out_records(data).items()} == {"flickr8k": 6, "fashion": 3}
+def indexed(*images: str | None) -> SimpleNamespace:
+    """An index of items with these images."""
+    items = [Item(f"0:{number}", Modality.IMAGE, image=image) for number, image in enumerate(images)]
+    return SimpleNamespace(n=len(items), items=lambda rows: [items[row] for row in rows])
+
+
+def test_records_that_training_may_have_seen_and_pictures_of_the_index_are_left_out(data):
+    """Paths as `genius.collections` stores them, with and without a folder images in the set."""
+    write_source(data / "emoji", [{"img_path": f"images/{n}.png", "txt": "star", "split": "dev"} for n in range(4)])
+    index = indexed("images/flickr8k/0.png", "images/emoji/1.png", "images/emoji/2.png", None, "images/photos/3.png")
+    found = {name: [record.image for record in own] for name, own in held_out_records(data, index).items()}
+    assert found == {
+        "emoji": ["images/0.png", "images/3.png"],
+        "fashion": ["0.png", "1.png", "2.png"],
+        "flickr8k": [f"{n}.png" for n in range(1, 6)],
+    }
+
+
+def test_every_picture_of_a_set_is_found_in_a_collection_that_was_built_from_it(data, tmp_path):
+    build([str(data / "flickr8k")], tmp_path / "collection")
+    images = [item.image for item in Collection(tmp_path / "collection").all_candidates()]
+    found = held_out_records(data, indexed(*images))
+    assert not found["flickr8k"] and len(found["fashion"]) == 3
+
+
+def test_photographs_that_are_all_indexed_are_no_uploads(run, data, monkeypatch):
+    monkeypatch.setattr(uploads, "held_out_records", lambda data, index: {"flickr8k": []})
+    with pytest.raises(UserError, match="has indexed every development photograph of Flickr8k"):
+        main([str(run), str(data), "--device", "cpu"])
+
+
+@pytest.mark.parametrize("limit", ["-1", "0"])
+def test_a_number_of_photographs_below_one_is_refused(run, data, limit):
+    with pytest.raises(UserError, match="--limit .*at least 1"):
+        main([str(run), str(data), "--limit", limit])
 
 
 def test_rates_count_the_first_right_result():
@@ -110,7 +145,7 @@ def test_a_category_is_read_from_the_source_of_an_item():
 
 
 def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):
-    photograph, shoe = (held_out_records(data)[name][0] for name in ("flickr8k", "fashion"))
+    photograph, shoe = (held_out_records(data, indexed())[name][0] for name in ("flickr8k", "fashion"))
     assert belongs(shoe, "articleType", ["Casual Shoes"]) and not belongs(shoe, "articleType", ["Caps"])
     assert not belongs(photograph, "captions", ["dog"])  # one caption does not suffice
     assert belongs(photograph, "captions", ["dog", "cat"])
