@@ -103,11 +103,22 @@ def facts(run: Run, digest: str, seed: int) -> str:
     return fingerprint(run.digest("encoder"), digest, seed)
 
 
+def finished_features(run: Run, name: str, digest: str, seed: int) -> FeatureFiles:
+    """The complete features of the candidates or of a split, which hold inputs of this digest.
+
+    Raises UserError if the run lacks those of its encoder and this seed.
+    """
+    try:
+        return FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
+    except UserError as error:
+        raise UserError(f"{error} --seed {seed}, or, if they were made with another seed, name it here, too") from None
+
+
 def images_of_candidates(
     run: Run, collection: Collection, candidates: CandidateTable, splits: Sequence[Pairs], seed: int
 ) -> Lookup:
     """A lookup of the images of queries that candidates have, too, which are not encoded twice."""
-    files = FeatureFiles.finished(run.path / "features" / "candidates", facts(run, candidates.content_digest, seed))
+    files = finished_features(run, "candidates", candidates.content_digest, seed)
     query_images = {image for pairs in splits for image in pairs.images if image}
     row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in query_images}
 
@@ -151,13 +162,8 @@ class FeatureSet:
     def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> FeatureSet:
         """Of a split. Raises UserError if the run lacks the features of its encoder for this collection."""
         pairs = Pairs.read(collection, split, candidates)
-        query_files, candidate_files = (
-            FeatureFiles.finished(run.path / "features" / name, source)
-            for name, source in (
-                (split, facts(run, pairs.digest, seed)),
-                ("candidates", facts(run, candidates.content_digest, seed)),
-            )
-        )
+        query_files = finished_features(run, split, pairs.digest, seed)
+        candidate_files = finished_features(run, "candidates", candidates.content_digest, seed)
         return cls(candidates, pairs, query_files, candidate_files)
 
     def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:

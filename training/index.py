@@ -15,7 +15,7 @@ import numpy as np
 
 from genius.collections.keys import key_dataset
 from genius.collections.mbeir import Collection
-from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.features import batched
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError, exit_on_user_error
 from genius.files import remove_folder
@@ -28,7 +28,7 @@ from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
 from training.command_line import Arguments, parse_arguments
-from training.features import facts
+from training.features import finished_features
 from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
 from training.stage import forget_stage, records_stamp, run_stage
@@ -41,9 +41,7 @@ def train(arguments: Arguments) -> None:
     settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     candidates = CandidateTable.read(collection)
-    files = FeatureFiles.finished(
-        run.path / "features" / "candidates", facts(run, candidates.content_digest, arguments.settings.seed)
-    )
+    files = finished_features(run, "candidates", candidates.content_digest, arguments.settings.seed)
     fusion = run.digest("fusion")
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
         files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)

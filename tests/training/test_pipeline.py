@@ -243,6 +243,14 @@ def test_candidates_with_other_texts_are_encoded_again(trained, collection, tmp_
     assert f"encoded {len(CandidateTable.read(collection))} of" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("stage", ["quantizer", "index"])
+def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_seed(stage, trained, collection, tmp_path):
+    given = arguments(collection, shutil.copytree(trained, tmp_path / "run"), replace(TINY, seed=1))
+    message = "features COLLECTION RUN --seed 1, or, if they were made with another seed, name it here, too"
+    with pytest.raises(UserError, match=message):
+        pipeline.TRAIN[stage](given)
+
+
 def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
     half = replace(
         TINY, **{stage: replace(getattr(TINY, stage), half=True) for stage in ("encoder", "quantizer", "decoder")}
