@@ -43,10 +43,13 @@ def recorded_settings(run: Run) -> Settings:
         return settings
     except (KeyError, ValidationError, ValueError) as error:
         reason = first_problem(error) if isinstance(error, ValidationError) else error
-        raise UserError(
-            f"the manifest of {run.path} lacks the settings of this version ({reason}); "
-            f"train the run with: python -m training COLLECTION {run.path}"
-        ) from None
+        how = f"train the run with: python -m training COLLECTION {run.path}"
+        if "left_out" in run.manifest:
+            how = (
+                "its weights are published, so it has none until a collection is encoded with: "
+                f"python -m training.features COLLECTION {run.path} --preset paper"
+            )
+        raise UserError(f"the manifest of {run.path} lacks the settings of this version ({reason}); {how}") from None
 
 
 def with_matching_sizes(settings: Settings) -> Settings:

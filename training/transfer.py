@@ -45,6 +45,9 @@ def share_parts(source: Run, path: Path) -> Run:
     for part in shared:
         if target.has(part) and target.digest(part) != source.digest(part):
             raise UserError(f"{path} has another {part} than {source.path}; name a new directory")
+    facts = {name: source.manifest[name] for name in FACTS if name in source.manifest}
+    trained_on = Path(source.manifest.get("collection", "")).name
+    target.record(**facts, transferred={"run": source.path.resolve().name, "collection": trained_on})
     for part, folder in shared.items():
         if not target.has(part):
 
@@ -54,9 +57,6 @@ def share_parts(source: Run, path: Path) -> Run:
                     link_or_copy(folder / name, aside / name)
 
             target.publish(part, link, tuple(source.manifest["parts"][part]["built_from"]))
-    facts = {name: source.manifest[name] for name in FACTS if name in source.manifest}
-    trained_on = Path(source.manifest.get("collection", "")).name
-    target.record(**facts, transferred={"run": source.path.resolve().name, "collection": trained_on})
     return Run(path)
 
 

@@ -335,6 +335,22 @@ def test_unknown_weights_are_left_out_on_request(small, tmp_path):
     assert Run(tmp_path / "run").manifest["left_out"]["genius"]["head.bias"] == "by --leave-out"
 
 
+def test_a_conversion_that_is_killed_at_its_last_part_leaves_no_run_that_trains(small, tmp_path, monkeypatch):
+    publish = Run.publish
+
+    def killed(self, part, *given):
+        publish(self, part, *given)
+        if part == "decoder":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "publish", killed)
+    clip, genius = (str(small.folder / name) for name in ("clip.pth", "genius.pth"))
+    with pytest.raises(KeyboardInterrupt):
+        main(["--clip-sf", clip, "--genius", genius, str(tmp_path / "run")])
+    found, whole = Run(tmp_path / "run").manifest, small.run.manifest
+    assert all(found[name] == whole[name] for name in ("left_out", "normalize_embeddings"))
+
+
 def test_an_encoder_of_another_size_is_refused(small, tmp_path):
     other = files.save(tmp_path / "clip.pth", files.clip_weights(replace(SMALL, dim=20)))
     with pytest.raises(UserError, match="embeddings have dimension 20 .*24 in the fusion.*do not belong together"):

@@ -24,6 +24,12 @@ def test_a_run_without_settings_is_refused(tmp_path):
         recorded_settings(Run(tmp_path))
 
 
+def test_a_converted_run_without_settings_is_not_to_be_trained(tmp_path):
+    Run(tmp_path).record(left_out={})
+    with pytest.raises(UserError, match="are published, .*python -m training.features COLLECTION .* --preset paper$"):
+        recorded_settings(Run(tmp_path))
+
+
 def test_shared_features_are_fused_by_no_fusion(trained_run, tmp_path):
     """A fused.npy that is there is of another training."""
     run, side = Run(trained_run), tmp_path / "side"

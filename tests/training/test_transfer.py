@@ -100,6 +100,19 @@ def test_other_parts_in_the_new_run_are_refused(tiny_run, other, tmp_path):
     assert not Run(path).has("encoder")
 
 
+def test_a_killed_copy_of_a_converted_run_normalizes_embeddings(tiny_run, tmp_path, monkeypatch):
+    source = Run(shutil.copytree(tiny_run, tmp_path / "published"))
+    source.record(left_out={}, normalize_embeddings=True)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "publish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        module.share_parts(source, tmp_path / "new")
+    assert Run(tmp_path / "new").manifest["normalize_embeddings"] is True
+
+
 def test_a_run_that_was_trained_is_refused_and_stays_as_it_is(tiny_run, other):
     before = (tiny_run / "manifest.json").read_text()
     with pytest.raises(UserError, match="was made from the collection .*, not .*elsewhere; name that one"):

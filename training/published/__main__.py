@@ -111,11 +111,12 @@ def publish(published: Published, destination: Path) -> Run:
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
     with only_trainer(destination), disk_errors_explained(destination, RESUME):
         run = Run(destination)
+        # first, so that no kill leaves all parts without it; see search/engine.py
+        run.record(left_out=published.left_out, normalize_embeddings=True)
         run.publish("encoder", published.encoder.save)
         run.publish("fusion", published.fusion.save, ("encoder",))
         run.publish("quantizer", published.quantizer.save, ("encoder", "fusion"))
         run.publish("decoder", published.decoder.save, ("quantizer",))
-        run.record(left_out=published.left_out, normalize_embeddings=True)  # see search/engine.py
         return run
 
 
