@@ -5,8 +5,8 @@
 
 The folder has 4,000 training images of Flickr8k, chosen by seed, and all 1,000 development images, without texts;
 `python -m training.folder` makes it searchable. The queries are captions of the development images; the only target of
-each is its own image. --recipe changes how pseudo-queries are generated. All files are written to WORK, and steps that
-are done are skipped.
+each is its own image. --recipe changes how pseudo-queries are generated. All files are written to WORK/seed-N, and
+steps that are done are skipped.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     training = [record for record in records if record.split == "train"]
     test = [record for record in records if record.split == "test"]
     sampled = random.Random(options.seed).sample(training, min(TRAINING_IMAGES, len(training)))
-    photographs, run = options.work / "photographs", options.work / f"run-{options.recipe}"
+    work = options.work / f"seed-{options.seed}"  # the sample of one seed is not mixed with that of another
+    photographs, run = work / "photographs", work / f"run-{options.recipe}"
     copy(options.flickr8k, [*sampled, *test], photographs)
     arguments = folder.stage_arguments([str(photographs)], run, options.model, options.pretrained, device=device)
     folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[options.recipe])
@@ -80,7 +81,9 @@ def copy(source: Path, records: Sequence[Record], destination: Path) -> None:
     destination.mkdir(parents=True, exist_ok=True)
     for record in records:
         if not (file := destination / Path(record.image).name).exists():
-            shutil.copyfile(source / record.image, file)
+            aside = destination / ".copied"
+            shutil.copyfile(source / record.image, aside)
+            aside.rename(file)  # so that a kill leaves no half of it
 
 
 def add_queries(collection: Collection, records: Sequence[Record]) -> None:

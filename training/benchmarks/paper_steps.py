@@ -50,8 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     device, run = usable_device(options.device), options.work / "run"
     small, large, many = BATCHES[device.type]
     pictures, texts = options.work / "pictures", options.work / "texts"
-    if not texts.exists():
+    if not pictures.exists():
         write(pictures, options.steps * small, drawn=True)
+    if not texts.exists():
         write(texts, options.steps * max(large, many), drawn=False)
 
     def stage(name: str, collection: Path, *settings: str) -> None:

@@ -1,8 +1,10 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from genius.collections.mbeir import Collection
+from genius.collections.sources import read_source
 from genius.errors import UserError
 from genius.run import Run
 from tests.collections.samples import write_source
@@ -29,7 +31,7 @@ def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, c
     ]
     source = write_source(tmp_path / "flickr8k", records)
     own_folder.main([str(source), str(tmp_path / "work"), "--limit", "8", "--device", "cpu"])
-    run = tmp_path / "work" / "run-default"
+    run = tmp_path / "work" / "seed-0" / "run-default"
     collection = Collection(run / "collection" / "photographs")
     assert {query.text for query in collection.queries("test")} == {
         f"{word} {n}" for word in ("one", "two") for n in range(6)
@@ -40,6 +42,33 @@ def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, c
     assert [line.split("|")[1].strip() for line in lines[2:]] == list(own_folder.SYSTEMS)
     report = json.loads((run / "reports" / "retrieval.json").read_text())
     assert report["pools"][0]["rows"][0]["systems"]["dense"]["hit"]["50"] == 1  # of 26 images
+
+
+def test_the_sample_of_another_seed_has_a_folder_and_a_run_of_its_own(tmp_path, monkeypatch):
+    records = [{"img_path": f"{n}.png", "captions": ["one"], "split": "dev" if n < 2 else "train"} for n in range(20)]
+    source, runs, samples = write_source(tmp_path / "flickr8k", records), [], []
+    monkeypatch.setattr(own_folder, "TRAINING_IMAGES", 5)
+    monkeypatch.setattr(folder, "stage_arguments", lambda sources, run, *_, **__: samples.append(sources[0]) or run)
+    monkeypatch.setattr(folder, "make_searchable", lambda sources, run, **_: runs.append(run) or exit())
+    for seed in ("0", "1"):
+        with pytest.raises(SystemExit):
+            own_folder.main([str(source), str(tmp_path / "work"), "--seed", seed, "--device", "cpu"])
+    names = [{file.name for file in Path(sample).iterdir()} for sample in samples]
+    assert len(set(runs)) == 2 and names[0] != names[1] and list(map(len, names)) == [7, 7]
+
+
+def test_a_killed_copy_leaves_no_half_of_a_picture(tmp_path, monkeypatch):
+    def killed(source, destination):
+        destination.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    source = write_source(tmp_path / "flickr8k", [{"img_path": "1.png"}])
+    records = read_source(source).records
+    with monkeypatch.context() as kill, pytest.raises(KeyboardInterrupt):
+        kill.setattr(own_folder.shutil, "copyfile", killed)
+        own_folder.copy(source, records, tmp_path / "copies")
+    own_folder.copy(source, records, tmp_path / "copies")
+    assert (tmp_path / "copies" / "1.png").read_bytes() == (source / "1.png").read_bytes()
 
 
 def test_a_limit_of_no_captions_is_refused_before_anything_is_read(tmp_path):

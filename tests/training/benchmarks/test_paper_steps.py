@@ -42,3 +42,22 @@ def test_every_stage_makes_the_steps_that_were_asked_for(device, tmp_path, monke
         order = pairs.epoch(np.random.default_rng(0), settings.upsample_to, limit, settings.rows)
         assert settings.batch == batch and settings.epochs == 1
         assert len(order) == STEPS * batch
+
+
+def test_a_start_after_a_kill_between_the_two_collections_writes_the_second_alone(tmp_path, monkeypatch):
+    written = []
+
+    def write(root, queries, drawn):
+        written.append(root.name)
+        if written == ["pictures", "texts"]:
+            raise KeyboardInterrupt
+        root.mkdir(parents=True)
+
+    monkeypatch.setattr(paper_steps, "write", write)
+    monkeypatch.setattr(paper_steps.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(paper_steps, "random_features", lambda *_: None)
+    monkeypatch.setattr(paper_steps, "Collection", lambda root: None)
+    with pytest.raises(KeyboardInterrupt):
+        paper_steps.main([str(tmp_path), "--device", "cpu"])
+    paper_steps.main([str(tmp_path), "--device", "cpu"])
+    assert written == ["pictures", "texts", "texts"]
