@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
-from training.distributed import average_gradients, broadcast_buffers, broadcast_object, is_main, progress_bar
+from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar
 from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import InputLoader, Inputs
 from training.optimization import adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
@@ -54,7 +54,6 @@ def fit(
     for epoch in range(max(first, checkpoints.resume(model, optimizer)), end):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
-        batches = broadcast_object(batches)
         encoder.train()
         inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)
         progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)

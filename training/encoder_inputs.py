@@ -147,11 +147,6 @@ class InputLoader:
 
         return self._load(plans())
 
-    def load_candidates(self, batches: Iterable[np.ndarray]) -> Iterator[Inputs]:
-        """Batches of candidate rows, without augmentation."""
-        plans = ((self._plan_candidates(rows, None, training=False),) for rows in batches)
-        return (inputs for (inputs,) in self._load(plans))
-
     def _plan_queries(
         self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
     ) -> InputPlan:
@@ -164,7 +159,7 @@ class InputLoader:
         ]
         return self._plan_texts(queries, instruction, [pairs.images[query] for query in queries], texts, rng, training)
 
-    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> InputPlan:
+    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator, training: bool) -> InputPlan:
         items = [self.items[position] for position in self.positions(rows)]
         images, texts = [item.image for item in items], [item.text for item in items]
         return self._plan_texts(rows, np.full(len(rows), OWN_INSTRUCTION), images, texts, rng, training)
@@ -175,7 +170,7 @@ class InputLoader:
         instruction: np.ndarray,
         images: list[str | None],
         texts: list[str],
-        rng: np.random.Generator | None,
+        rng: np.random.Generator,
         training: bool,
     ) -> InputPlan:
         if training:
@@ -192,7 +187,7 @@ class InputLoader:
         images: list[str | None],
         text_mask: list[bool],
         texts: list[str] | np.ndarray,
-        rng: np.random.Generator | None,
+        rng: np.random.Generator,
         training: bool,
     ) -> InputPlan:
         """This process's slice of the images and of the texts, which are only those of the mask."""

@@ -140,7 +140,7 @@ class LockedLoader(InputLoader):
         images = [pairs.images[query] for query in queries]
         return self._plan_cached(queries, swaps, images, table[queries, phrasing], rng, training)
 
-    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator | None, training: bool) -> InputPlan:
+    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator, training: bool) -> InputPlan:
         if self.live_texts:
             return super()._plan_candidates(rows, rng, training)
         positions = self.positions(rows)
@@ -154,7 +154,7 @@ class LockedLoader(InputLoader):
         instruction: np.ndarray,
         images: list[str | None],
         texts: np.ndarray,
-        rng: np.random.Generator | None,
+        rng: np.random.Generator,
         training: bool,
     ) -> InputPlan:
         text_mask = texts >= 0

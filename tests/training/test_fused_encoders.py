@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -67,10 +68,10 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
     model = FeatureFusionEncoder.over(encoder.new_encoder(settings), 2).eval()
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     loader = FeatureFusionLoader(collection, [pairs], settings, model, tmp_path)
-    rows = loader.candidate_rows[::2][:9]
+    queries = np.arange(len(pairs))[::2][:9]  # of all rows, whose targets are images, texts and both
 
     def embedded() -> torch.Tensor:
-        (inputs,) = loader.load_candidates([rows])
+        ((_, inputs),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=False)
         with torch.inference_mode():
             return inputs.embedding(model)
 

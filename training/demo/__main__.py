@@ -9,7 +9,6 @@ contains the public sentence encoder that finds synonyms of the world's words; t
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +50,7 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     if settings.encoder.extras.synonym_prob:
         teacher_folder(settings.encoder.extras.teacher)
     world, run = work / "world", work / "run"
-    draw(world, run, settings.seed)
+    draw(world, settings.seed)
     train(Arguments(world, run, "demo", settings, device))
     ship(finish_run(world, run, device), Collection(world), destination)
     for name, size in sizes(Run(destination)).items():
@@ -59,12 +58,10 @@ def rebuild(destination: Path, work: Path, settings: Settings, device: str) -> N
     print(f"done: python app.py --run {destination}")
 
 
-def draw(world: Path, run: Path, seed: int) -> None:
-    """Draw the world unless it exists, and record in the run's manifest how long that took."""
+def draw(world: Path, seed: int) -> None:
+    """Draw the world unless it exists. Raises UserError if it is that of another seed."""
     if not world.exists():
-        started = time.perf_counter()
         write_world(world, seed=seed, scale=SCALE)
-        Run(run).record(drawing_seconds=round(time.perf_counter() - started, 2))
     elif (other := (Collection(world).world() or {}).get("seed")) != seed:
         raise UserError(f"{world} is the world of seed {other}, not {seed}; name another directory: --work DIR")
 

@@ -65,7 +65,7 @@ def test_it_contains_only_what_serving_needs_and_no_local_path(shipped):
 def test_its_manifest_names_the_world_and_its_pictures(shipped):
     destination, work, _ = shipped
     manifest = Run(destination).manifest
-    assert manifest["preset"] == "demo" and manifest["drawing_seconds"] >= 0
+    assert manifest["preset"] == "demo"
     assert WorldRecipe.from_manifest(manifest) == WorldRecipe(
         0, 12_600, 40, "0" * 64, picture_digest(Collection(work / "world"))
     )
