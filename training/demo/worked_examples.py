@@ -9,48 +9,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.images import open_image
-from genius.collections.layout import TASKS
 from genius.demo_world.phrasings import PHRASINGS
 from genius.demo_world.picture import Picture, render
 from genius.demo_world.placement import Figure
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_parser
-from genius.examples import FOLDER, LIST
-from genius.files import write_json
 from training.distributed import expect_one_process
-
-PIXELS = 256
-QUALITY = 88
-
-
-@dataclass(frozen=True)
-class Row:
-    """A (task, dataset) row of the world, and the number of the phrasing to use."""
-
-    dataset: str
-    task: int
-    phrasing: int = 0
-
-    @property
-    def request(self) -> dict[str, str]:
-        phrasings, _ = PHRASINGS[self.dataset, self.task]
-        _, target = TASKS[self.task]
-        return {"instruction": phrasings[self.phrasing], "target": target.mbeir}
-
-
-@dataclass(frozen=True)
-class Worked:
-    """An example before its picture is drawn."""
-
-    title: str
-    rows: tuple[Row, ...]
-    text: str = ""
-    picture: Picture | None = None
-
+from training.example_writing import PIXELS, QUALITY, Row, Worked, write_worked
 
 WORKED = (
     Worked(
@@ -115,27 +83,7 @@ WORKED = (
 
 def write_examples(run: Path) -> None:
     """Write the examples into a run."""
-    folder = run / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, worked in enumerate(WORKED, 1):
-        if worked.picture:
-            (folder / _name(number)).write_bytes(_webp(worked.picture))
-    write_json(
-        folder / LIST,
-        [
-            {
-                "title": worked.title,
-                "text": worked.text,
-                "picture": _name(number) if worked.picture else "",
-                "asked": [row.request for row in worked.rows],
-            }
-            for number, worked in enumerate(WORKED, 1)
-        ],
-    )
-
-
-def _name(number: int) -> str:
-    return f"{number:02d}.webp"
+    write_worked(run, WORKED, PHRASINGS, _webp)
 
 
 def _webp(picture: Picture) -> bytes:

@@ -28,6 +28,6 @@ def test_examples_are_small_and_reproducible(tmp_path):
 def test_examples_use_training_phrasings_and_no_held_out_kinds():
     for worked in WORKED:
         for row in worked.rows:
-            assert row.request["instruction"] in PHRASINGS[row.dataset, row.task][0]
+            assert row.request(PHRASINGS)["instruction"] in PHRASINGS[row.dataset, row.task][0]
         for figure in worked.picture.figures if worked.picture else ():
             assert not is_held_out(figure.kind, figure.color), figure

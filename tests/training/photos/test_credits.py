@@ -12,9 +12,10 @@ from genius.errors import UserError
 from genius.examples import read_examples
 from genius.schema import Item, Modality
 from tests.training.photos.sets import write_sets
+from training.example_writing import Worked
 from training.photos import credits, worked_examples
 from training.photos.licenses import SETS, photo_facts
-from training.photos.worked_examples import WORKED, WorkedPhoto, write_photo_examples
+from training.photos.worked_examples import WORKED, write_photo_examples
 
 DATA = os.environ.get("GENIUS_DATA")
 
@@ -47,7 +48,7 @@ def test_credits_list_pictures_with_a_credit_of_their_own_and_sets_that_do_not_s
     ]  # fmt: skip
 
     index = SimpleNamespace(n=len(items), items=lambda rows: [items[row] for row in rows])
-    shown = WorkedPhoto("Owl", WORKED[1].rows, "What?", "photos/npc_owl")
+    shown = Worked("Owl", WORKED[1].rows, "What?", "photos/npc_owl")
     monkeypatch.setattr(worked_examples, "WORKED", (shown, WORKED[2]))
     monkeypatch.setattr(credits.Index, "load", lambda folder: index)
     monkeypatch.setattr(credits.Run, "folder", lambda run, part: tmp_path)
@@ -73,13 +74,13 @@ def test_the_worked_examples_have_every_task_and_fit_their_instructions():
 
 def test_examples_are_written_with_their_pictures(tmp_path, monkeypatch):
     data, row = write_sets(tmp_path / "sets"), WORKED[1].rows[0]
-    monkeypatch.setattr(worked_examples, "WORKED", (WorkedPhoto("Owl", (row,), "What?", "photos/npc_owl"), WORKED[2]))
+    monkeypatch.setattr(worked_examples, "WORKED", (Worked("Owl", (row,), "What?", "photos/npc_owl"), WORKED[2]))
     write_photo_examples(tmp_path / "run", data)
     first, second = read_examples(tmp_path / "run")
     assert first.picture.size == (16, 12) and first.instructions[0].target == Modality.TEXT
     assert second.picture is None and second.text == WORKED[2].text
 
-    monkeypatch.setattr(worked_examples, "WORKED", (WorkedPhoto("Dog", (row,), "What?", "photos/npc_dog"),))
+    monkeypatch.setattr(worked_examples, "WORKED", (Worked("Dog", (row,), "What?", "photos/npc_dog"),))
     with pytest.raises(UserError, match="has no picture photos/npc_dog"):
         write_photo_examples(tmp_path / "run", data)
 
