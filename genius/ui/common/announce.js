@@ -1,7 +1,6 @@
 // Tells a screen reader what is marked data-announced in panels that changed: the words in that attribute, or else the
-// whole text. One node, which stays, takes all texts,
-// because a node that comes with its text is often not read. Panels that change together are read together, once they
-// can be seen.
+// whole text. One node, which stays, takes all texts, because a node that comes with its text is often not read. Panels
+// that change together are read together, once they can be seen.
 (() => {
   const WAIT = 150;    // milliseconds
   const node = Object.assign(document.createElement('div'), {id: 'announcer'});
