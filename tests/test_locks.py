@@ -1,5 +1,6 @@
 import gc
 import shutil
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +47,8 @@ with manifest_lock(Path(sys.argv[1])):
 
 
 def test_a_killed_process_holds_no_lock(tmp_path):
-    subprocess.run([sys.executable, "-c", KILLED_WHILE_LOCKED, tmp_path], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_LOCKED, tmp_path], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
     with manifest_lock(tmp_path):
         pass
 
@@ -61,6 +63,8 @@ def test_a_change_of_the_manifest_waits_for_its_turn(tmp_path):
     with ThreadPoolExecutor(1) as thread:
         with manifest_lock(tmp_path):
             second = thread.submit(change)
+            with pytest.raises(TimeoutError):
+                second.result(0.2)
             order.append("first")
         second.result(60)
     assert order == ["first", "second"]

@@ -111,7 +111,7 @@ def finished_features(run: Run, name: str, digest: str, seed: int) -> FeatureFil
     try:
         return FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
     except UserError as error:
-        raise UserError(f"{error} --seed {seed}, or, if they were made with another seed, name it here, too") from None
+        raise UserError(f"{error} --seed {seed}, or name the seed that they were made with, if it is another") from None
 
 
 def images_of_candidates(

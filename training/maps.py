@@ -33,6 +33,7 @@ from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
 from genius.files import disk_errors_explained, remove_folder, write_text
 from genius.index.store import Index
+from genius.index.versions import load_index
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -83,7 +84,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
     settings, health_with_contrast = recorded_settings(run), read_health(run)
-    index = Index.load(run.folder("index"))
+    index = load_index(run)
     candidates = CandidateTable.read(collection)
     source = facts(run, candidates.content_digest, settings.seed)
     files = FeatureFiles.finished(path / "features" / "candidates", source)

@@ -114,7 +114,7 @@ class Comparison:
     def __init__(self, engine: Engine):
         self.engine = engine
         self._graph: faiss.IndexHNSWFlat | None = None
-        self._graph_index: weakref.ref[Index] | None = None  # of the graph; it may go when a newer one is served
+        self._graph_index: weakref.ref[Index] | None = None  # of the graph, which alone keeps no index alive
         self._building = threading.Lock()
 
     @property
@@ -125,7 +125,8 @@ class Comparison:
     @property
     def built(self) -> bool:
         """Whether the HNSW graph of the current index is built."""
-        return self._graph_index is not None and self._graph_index() is self.engine.index
+        known = self._graph_index  # read once: another visitor's `build` may forget it meanwhile
+        return known is not None and known() is self.engine.index
 
     @property
     def hnsw_problem(self) -> str | None:

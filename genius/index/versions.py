@@ -34,7 +34,7 @@ def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
     while True:
         now = Run(served.path)
         if (index and now.manifest["parts"].get(PART, {}).get("folder") == index.folder.name) or any(
-            now.digest(part) != served.digest(part) for part in PARTS if part != PART
+            now.digest(part) != served.digest(part) for part in PARTS if part != PART and served.has(part)
         ):
             return None
         try:

@@ -115,6 +115,7 @@ class TowerFile(BaseModel):
     model_config = LOOSE
     auto_map: None = None
     attn_implementation: Literal["eager", "sdpa"] | None = None  # another may be a repository of compiled code
+    attn_implementation_set: Literal["eager", "sdpa"] | None = Field(None, alias="_attn_implementation")  # the same
     num_labels: Size = 2
 
 

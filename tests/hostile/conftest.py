@@ -55,6 +55,7 @@ def counts(record_property):
     yield count
     for (kind, outcome), number in counted.items():
         record_property("count", json.dumps([kind, outcome, number]))
+    assert counted, "nothing was attempted"
     bad = [f"{outcome}: {number} ({kind})" for (kind, outcome), number in counted.items() if outcome not in GOOD]
     if bad:
         pytest.fail("; ".join(bad))

@@ -275,15 +275,16 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     assert not marker.exists()
 
 
-def test_a_tower_that_asks_for_compiled_code_of_the_hub_is_refused(tmp_path):
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_a_tower_that_asks_for_compiled_code_of_the_hub_is_refused(tmp_path, key):
     write_tokenizer(tmp_path)
     write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
     saved = tmp_path / "saved"
     saved.mkdir()
     Encoder.from_open_clip(f"local-dir:{tmp_path}").save(saved)
     file = saved / "text" / "config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"attn_implementation": "somebody/kernel"}))
-    with pytest.raises(UserError, match="cannot be loaded .attn_implementation: Input should be 'eager' or 'sdpa'"):
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: "somebody/kernel"}))
+    with pytest.raises(UserError, match=f"cannot be loaded .{key}: Input should be 'eager' or 'sdpa'"):
         Encoder.load(saved)
 
 

@@ -246,7 +246,7 @@ def test_candidates_with_other_texts_are_encoded_again(trained, collection, tmp_
 @pytest.mark.parametrize("stage", ["quantizer", "index"])
 def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_seed(stage, trained, collection, tmp_path):
     given = arguments(collection, shutil.copytree(trained, tmp_path / "run"), replace(TINY, seed=1))
-    message = "features COLLECTION RUN --seed 1, or, if they were made with another seed, name it here, too"
+    message = "features COLLECTION RUN --seed 1, or name the seed that they were made with, if it is another"
     with pytest.raises(UserError, match=message):
         pipeline.TRAIN[stage](given)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,9 @@ def served() -> Iterator[SimpleNamespace]:
     engine = FakeEngine()
     page = build(engine, ServedRun(Path("made-up"), "drawings", WORLD, EXAMPLES))
     server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
+    for thread in threading.enumerate():
+        if thread.name == "prepare":  # which takes snapshots, and may log
+            thread.join()
     yield SimpleNamespace(engine=engine, page=page, url=server.address)
     server.close()
 

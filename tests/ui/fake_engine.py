@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
@@ -80,8 +81,9 @@ class FakeIndex:
     n = 76_412
     folder = Path("index-00000000")
     code_sizes = CODE_SIZES
-    config = IndexConfig(n, DIM, CODE_SIZES)
+    config = IndexConfig(n, DIM, CODE_SIZES, segments=(n,), trained=n)
     instructions = INSTRUCTIONS
+    errors = None
     modalities = (np.arange(n) % 3).astype(np.uint8)
 
     def __init__(self):
@@ -90,6 +92,18 @@ class FakeIndex:
         self.embeddings = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
         semantic = [random.integers(0, codes, self.n) for codes in (12, 40, *[256] * 6)]
         self._codes = np.stack([self.modalities, *semantic], axis=1).astype(np.int64)  # (n, M)
+
+    @property
+    def packed(self) -> np.ndarray:
+        return pack(self._codes, CODE_SIZES)
+
+    @property
+    def records(self) -> SimpleNamespace:
+        return SimpleNamespace(datasets=self.datasets)
+
+    def datasets(self, first: int = 0) -> Counter[tuple[int | None, int]]:
+        rows = np.arange(first, self.n)
+        return Counter(zip((1 + rows % 5).tolist(), self.modalities[rows].tolist(), strict=True))
 
     def items(self, rows: Iterable[int]) -> list[Item]:
         return [self.item(int(row)) for row in rows]
@@ -107,8 +121,7 @@ class FakeIndex:
         return self._codes[np.asarray(rows, dtype=np.int64)]
 
     def pool(self, rows: np.ndarray | None = None, device: str = "cpu") -> Pool:
-        packed = pack(self._codes, CODE_SIZES)
-        return Pool.build(packed if rows is None else packed[rows], CODE_SIZES, rows)
+        return Pool.build(self.packed if rows is None else self.packed[rows], CODE_SIZES, rows)
 
     def item(self, row: int) -> Item:
         modality = Modality(row % 3)

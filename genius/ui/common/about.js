@@ -25,7 +25,7 @@ const collection = ({title, held, paragraphs, ask, days}) => [
   ...paragraphs.map(paragraph),
   node('h2', {}, 'What to try'),
   paragraph(`Upload a photograph and click a question below it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. `
-    + 'A different question (the instruction) gives different results.'),
+    + 'Other instructions give other results.'),
   paragraph('Or describe in words what you look for, or add words to a photograph.'),
   paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it.'),
   ...days ? [paragraph(`Uploaded pictures are kept for up to ${days} days after their last use, so that the address of a `

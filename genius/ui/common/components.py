@@ -181,7 +181,7 @@ def target_choice(index: Index, name: str) -> gr.Radio:
 
 def present_targets(index: Index) -> list[tuple[str, str]]:
     """(label, one of TARGETS) of each choice that finds something in the index."""
-    present = map(Modality, np.unique(index.modalities))
+    present = map(Modality, np.flatnonzero(np.bincount(index.modalities)).tolist())
     return [("Any", "any"), *((MODALITY_NAMES[modality], modality.name.lower()) for modality in present)]
 
 

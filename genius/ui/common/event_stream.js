@@ -44,7 +44,7 @@
         if (msg === 'process_completed' && !pending.delete(id)) completed.add(id);
         yield message;
       }
-      if (!end) {    // of the server or a proxy
+      if (!end) {    // the server or a proxy ended the stream without saying so
         if (pending.size) throw new Error('the stream of answers broke off');
         end = 'data: {"msg":"close_stream"}';
       }

@@ -88,7 +88,8 @@ SECTIONS = (
     Section(
         "speed",
         "Speed by collection size",
-        "How the time grows with the number of items: comparing with every item grows in step, writing an ID far less.",
+        "How the time grows with the number of items: that of comparing with every item grows in step, that of writing "
+        "an ID far less.",
         "speed",
         speed_note,
         speed_tables,

@@ -58,9 +58,9 @@ class SearchOutputs(NamedTuple):
 
 
 class SearchCallbacks:
-    """The callbacks of one page. Those that search return the values of the form (`form_values`), unless the form
-    itself was submitted, and then those of `SearchOutputs`; `settings` are the values of the settings. They keep
-    nothing of a visitor but the last uploads, for a while."""
+    """The callbacks of one page. Those that search return the values of the form (`form_values`; `on_quick` the
+    instruction alone, and nothing if the form itself was submitted) and then those of `SearchOutputs`; `settings` are
+    the values of the settings. They keep nothing of a visitor but the last uploads, for a while."""
 
     def __init__(self, context: Context):
         self.engine, self.served, self.namer = context.engine, context.served, context.namer

@@ -125,7 +125,13 @@ class OtherTabs(gr.HTML):
         )
 
     def share(self, searches: Iterable[Dependency], stored: gr.BrowserState) -> Dependency:
-        """Tell the others of the history after each search, and take theirs; the event of the latter."""
+        """Tell the others of the history after each search, and put theirs before what only this tab has; the event of
+        the latter."""
+        merge = (
+            "stored => { const told = genius.toldEntries, known = new Set(told.map(entry => JSON.stringify(entry))); "
+            "const own = (stored ?? []).filter(entry => !known.has(JSON.stringify(entry))); "
+            f"return [[...told, ...own].slice(0, {MAX_ENTRIES})]; }}"
+        )
         for search in searches:
             search.success(None, stored, None, js="entries => { genius.tellTabs(entries); }", **UNQUEUED)
-        return self.heard(None, None, stored, js="() => [genius.toldEntries]", **UNQUEUED)
+        return self.heard(None, stored, stored, js=merge, **UNQUEUED)

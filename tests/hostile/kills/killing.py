@@ -49,9 +49,9 @@ def stop_at_random_moments(lab: Laboratory, name: str, counts, moments: int = MO
 def kill_at_every_call(lab: Laboratory, name: str, counts, kinds: frozenset[str]) -> None:
     """Each call of these kinds kills a process of its own."""
     lab.uninterrupted(name)
-    for at, call in enumerate(lab.calls(name)):
-        if call[0] not in kinds:
-            continue
+    points = [(at, call) for at, call in enumerate(lab.calls(name)) if call[0] in kinds]
+    assert points, "no call of these kinds was seen"
+    for at, call in points:
         lab.start(COMMANDS[name].state)
         ended = lab.attempt(name, Plan(KILL, at))
         assert ended.status in (-9, 0), (call, ended)  # threads may make fewer calls

@@ -263,7 +263,10 @@ def test_the_edges_of_the_box_can_be_typed_and_another_picture_removes_it(visit,
 def test_a_finger_draws_once_the_visitor_asks_for_it(visit, photo):
     page = visit(width=390)
     upload(page, photo)
-    touched = lambda: page.locator("#picture .part-surface").evaluate("one => getComputedStyle(one).touchAction")  # noqa: E731
+
+    def touched():
+        return page.locator("#picture .part-surface").evaluate("one => getComputedStyle(one).touchAction")
+
     assert touched() == "pan-x pan-y"  # scrolls
     page.get_by_role("button", name="Mark a part").click()
     assert touched() == "none"
