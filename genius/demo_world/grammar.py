@@ -31,7 +31,6 @@ class Mention:
     weather: float = 0.4
 
 
-EVERYTHING = Mention(1, 1, 1, 1, 1, 1, 1, 1, 1)
 FIRST_GLANCE = Mention(color=0.85, pattern=0.65, style=0.45, size=0.3)
 BRIEFLY = Mention(1, 0.4, 0.15, 0.3, 0, 0.6, 0.25, 0, 0)  # what a user types: little more than the kind
 VAGUE = 0.7  # share of wishes phrased vaguely, where a vague phrase exists

@@ -12,7 +12,7 @@ from genius.demo_world.placement import Figure
 from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
 
-HELD_OUT_ONE_IN = 10  # one in ten (kind, color) combinations is in no training image or text
+HELD_OUT_ONE_IN = 10  # one in ten (kind, color) combinations is in no training query and no target of one
 PLAIN = 0.4  # share of figures without a pattern
 COUNT_WEIGHTS = (60, 20, 12, 8)
 
@@ -64,10 +64,10 @@ def draw_pattern(rng: random.Random) -> str:
     return rng.choices(list(PATTERNS)[1:], _power_law(len(PATTERNS) - 1, 0.5))[0]
 
 
-def draw_setting(rng: random.Random, scenes: Sequence[str] = SCENES) -> tuple[str, str, str]:
+def draw_setting(rng: random.Random) -> tuple[str, str, str]:
     """(scene, time, weather)"""
     return (
-        rng.choices(scenes, _power_law(len(scenes), 0.4))[0],
+        rng.choices(SCENES, _power_law(len(SCENES), 0.4))[0],
         rng.choices(TIMES, (2, 5, 2, 3))[0],
         rng.choices(WEATHERS, (5, 2, 2, 2, 2))[0],
     )

@@ -14,6 +14,7 @@ from genius.demo_world.scenes import SCENES, TIMES, WEATHERS
 from genius.demo_world.things import THINGS
 from genius.demo_world.words import WordPicker, content_words, sentence
 
+EVERYTHING = grammar.Mention(1, 1, 1, 1, 1, 1, 1, 1, 1)
 CATS = Picture(
     (Figure("cat", "red", "striped", "sitting", "large", 2), Figure("drum", "blue", "plain")),
     "left of",
@@ -51,7 +52,7 @@ def test_query_synonyms_are_not_in_the_grammar():
 
 
 def test_a_caption_with_all_rates_at_one_mentions_every_factor():
-    text = grammar.caption(WordPicker(random.Random(0)), CATS, grammar.EVERYTHING).lower()
+    text = grammar.caption(WordPicker(random.Random(0)), CATS, EVERYTHING).lower()
     for options in (
         lexicon.KINDS["cat"],
         lexicon.COLORS["red"],

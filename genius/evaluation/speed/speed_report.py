@@ -47,7 +47,7 @@ def markdown(report: dict[str, Any]) -> str:
     if "equal" in report:
         parts += ["## On a trained run, at equal hit rate", *_equal(report["equal"])]
     if machine["gpu"] is None:
-        parts += ["## GPU", "Not measured: no GPU was available."]
+        parts += ["## GPU", "Not measured: these are times of a processor."]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -174,8 +174,9 @@ def _equal(report: dict[str, Any]) -> list[str]:
     ]
     return [
         f"{report['items']:,} items, embeddings of {report['dim']}; {report['queries']:,} test queries in "
-        f"{report['rows']} rows, global pool. Hit rate at {report['cut']}, the mean over rows; median milliseconds per "
-        "query of the search alone; bytes per item without the weights of models.",
+        f"{report['rows']} rows, global pool, with the run's decoder weight and the default number of beams. "
+        f"Hit rate at {report['cut']}, the mean over rows; median milliseconds per query of the search alone; bytes "
+        "per item without the weights of models.",
         table(systems),
         "At equal hit rate: the fastest search of the other kind that finds at least as much, and by which factor a "
         f"system needs more time (batch {sizes[-1]}) and more bytes.",

@@ -143,14 +143,16 @@ class Throughput:
         return replace(workload, decoder=IDDecoder(config).eval().to(self.engine.device), packed=pack(codes, sizes))
 
 
-def measure(engine: Engine, items: tuple[int, ...], batch: int, beams: int, rounds: int, seed: int) -> Report:
+def measure(
+    engine: Engine, items: tuple[int, ...], batch: int, beams: int, rounds: int, seed: int, work: Path | None = None
+) -> Report:
     """The report, ready for JSON, without the command and the run's name."""
     setting = Throughput(engine, beams, seed)
     nothing = EncodedQueries(None, *(torch.zeros(1, engine.encoder.dim) for _ in range(2)))
     workload = realistic(max(items), engine, nothing, seed, setting.images)
     cells = []
     for n in items:
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(dir=work) as folder:
             systems = setting.systems(workload, n, Path(folder))
             searches = {name: search for name, (search, _) in systems.items()}
             times = measure_in_turns(searches, setting.draw, batch, rounds, PATIENCE)
@@ -174,13 +176,14 @@ def measure(engine: Engine, items: tuple[int, ...], batch: int, beams: int, roun
 
 
 def note(report: Report) -> str:
-    """What was measured, in four sentences."""
+    """What was measured, in a few sentences."""
     known = report["machine"]
     return (
         f"Texts that ask for images, batches of {report['batch']}, {report['beams']} beams, from the text to the "
         "results: every system encodes the texts itself. Medians over rounds in which the systems take turns. "
-        f"All decoders have {report['decoder_parameters'] / 1e6:.1f} million parameters (the paper: T5-small for "
-        "GENIUS, Flamingo-3B for GRACE), so only the identifiers differ. The first "
+        f"GENIUS's decoder has {report['decoder_parameters'] / 1e6:.1f} million parameters; those of the other "
+        "identifiers have its layers and width, with the vocabularies of their own codes (the paper: T5-small for "
+        "GENIUS, Flamingo-3B for GRACE). The first "
         f"{report['images']:,} candidates are the run's images, the others are recombined from them. "
         f"{known['processor']}, {known['threads']} thread{'s' * (known['threads'] > 1)}"
         + f", {known['gpu']}" * bool(known["gpu"])
@@ -228,13 +231,16 @@ def main(arguments: list[str]) -> None:
         "--rounds", type=partial(parse_positive, "--rounds"), default=5, help="per system (default: %(default)s)"
     )
     add_seed(parser, "IDs, weights and queries")
+    parser.add_argument("--work", type=Path, help="directory for large temporary files")
     add_device(parser)
     options = parser.parse_args(arguments)
     items = parse_integers(options.items, "--items", 2)
     keep_freed_memory()
     engine = Engine.load(options.run, options.device)
     command = command_line("genius.evaluation.speed.throughput", arguments)
-    report = {"command": command} | measure(engine, items, options.batch, options.beams, options.rounds, options.seed)
+    report = {"command": command} | measure(
+        engine, items, options.batch, options.beams, options.rounds, options.seed, options.work
+    )
     write_report(options.run / "reports" / "throughput", report, markdown(report))
 
 

@@ -4,7 +4,7 @@
 
 Every system searches the same fused vectors with the fused features of the run's test queries: first the run's items,
 where hits are counted, then more items made of them (fused_pool.py), where the truth is the exactly nearest vector.
-"+ vectors" orders the first 200 results by the vectors themselves, kept in half precision. Needs the fused features of
+"+ vectors" orders the first results by the vectors themselves, kept in half precision. Needs the fused features of
 the run's items: those that training left in RUN/features, else they are encoded again.
 
 Shapes: b queries, q test queries, n items, m of the run, d dim, K results, t rows to order.

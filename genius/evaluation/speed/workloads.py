@@ -73,7 +73,7 @@ class Setup:
         if size > free:
             raise UserError(
                 f"the vectors of {self.items:,} items take {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free in "
-                f"{self.folder}; name another folder with --work, fewer --items, or --systems without dense search"
+                f"{self.folder}; name another folder with --work, or fewer --items"
             )
         file, blocks = self.folder / "embeddings.npy", np.array_split(np.arange(self.items), -(-self.items // BLOCK))
         with disk_errors_explained(self.folder):
