@@ -56,6 +56,8 @@ QUICK = (
     "python -m genius.evaluation my-run --beams 1,5,10,20,30,50",
     "python -m genius.evaluation my-run --beams 1,5,10,20,30,50 --untrained-encoder",
     "python -m genius.evaluation my-run --beams 30,50 --every-phrasing",
+    "python -m genius.evaluation my-run --answerable",
+    "python -m genius.evaluation my-run --fused",
     "python -m genius.evaluation.growing my-run",
     "python -m genius.evaluation.baselines my-collection",
     "cp -r assets/demo my-demo",
@@ -120,9 +122,7 @@ ELSEWHERE = {
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
-    "python -m genius.evaluation my-run --answerable": "tests/evaluation/test_evaluate.py",
-    "python -m genius.evaluation my-run --fused": "tests/evaluation/test_fused_items.py",
-    "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_queries.py",
+    "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_main.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
     "python -m genius.evaluation.speed.vector_index OUT --run my-run": "tests/evaluation/test_vector_index.py",
@@ -377,6 +377,7 @@ def test_every_command_is_in_one_list():
     assert len(listed) == len(set(listed))
     assert set(readmes.all_commands()) - set(listed) == set(), "put each into QUICK, SLOW or NOT_RUN"
     assert set(listed) - set(readmes.all_commands()) == set(), "no README has these any more"
+    assert all((ROOT / place.split(",")[0]).exists() for place in ELSEWHERE.values() if place.startswith("tests/"))
 
 
 @pytest.mark.parametrize("command", readmes.all_commands())

@@ -29,6 +29,17 @@ def test_the_tables_are_printed_and_written_next_to_their_json(run, tmp_path, ca
     assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
 
 
+def test_chosen_rows_are_searched_for_among_all_items(run, tmp_path):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    given = "--rows 0:shapes,titled --items all --beams 2 --limit 2 --device cpu"
+    main([str(copy), *given.split()])
+
+    report = json.loads((copy / "reports/retrieval.json").read_text())
+    (pool,) = [pool for pool in report["pools"] if pool["scope"] == "global"]
+    assert [(row["task"], row["dataset"]) for row in pool["rows"]] == [(0, "shapes"), (2, "titled")]
+    assert pool["items"] == "all" and pool["rows"][0]["candidates"] == report["index"]["items"]
+
+
 def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
     copy = shutil.copytree(run, tmp_path / "copy")
     other = shutil.copytree(collection.root, tmp_path / "other")

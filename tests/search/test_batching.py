@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
 from queue import SimpleQueue
@@ -18,6 +17,7 @@ import pytest
 
 from genius.search import batching
 from genius.search.batching import ANYONE, Batcher, Caller
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0  # seconds; reached only by a test that fails
@@ -74,13 +74,6 @@ class Crowd:
         self.device.gate.set()
         for thread in self.threads:
             thread.join(TIMEOUT)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 @pytest.fixture

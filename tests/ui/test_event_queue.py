@@ -12,8 +12,8 @@ import pytest
 
 from genius.ui import event_queue, security
 from tests.ui.fake_engine import FakeEngine
+from tests.waiting import WAIT, wait_until
 
-WAIT = 60.0  # seconds; reached only by a test that fails
 MAX_QUEUE = 6
 
 
@@ -77,13 +77,6 @@ class Visitor:
         return self.answers
 
 
-def wait_until(condition):
-    end = time.monotonic() + WAIT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
-
-
 def test_clients_take_turns(served):
     many, few = Visitor(served, "127.0.0.2"), Visitor(served, "127.0.0.3")
     for text in ("a", "b", "c"):
@@ -135,10 +128,10 @@ def test_searches_of_clients_that_never_listen_make_room_and_wait_for_all_others
 
 
 def test_searches_of_clients_that_never_listen_are_dropped_after_a_while(served, monkeypatch):
-    monkeypatch.setattr(security, "GRACE", 0.1)
     visitor = Visitor(served)
     visitor.ask("mug")
     wait_until(lambda: served.engine.started)
+    monkeypatch.setattr(security, "GRACE", 0.1)
     event = visitor.post("abandoned").json()["event_id"]
     time.sleep(0.2)
     visitor.post("another")  # the queue is looked through when an event comes or may start

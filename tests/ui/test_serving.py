@@ -3,7 +3,6 @@ import re
 import signal
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -70,9 +69,8 @@ def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
         gr.api(lambda: "answer", api_name="answer")
     server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
     with httpx.stream("GET", f"{server.address}/gradio_api/heartbeat/visitor", trust_env=False, timeout=60):
-        started = time.monotonic()
         server.close()
-    assert time.monotonic() - started < 5  # after which `close` gives up
+    assert server._ended.is_set()  # `close` gives up after a while
     assert "Traceback" not in caplog.text
 
 
@@ -180,9 +178,7 @@ def test_a_call_that_takes_too_long_does_not_keep_the_server(caplog):
     with slow_page(drain_seconds=0.1) as site:
         call_slow(site.client)
         site.started.wait(60)
-        begin = time.monotonic()
         assert site.server.drain() == 1
-        assert time.monotonic() - begin < 20
     assert "1 call was left unanswered" in caplog.text
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -251,10 +251,3 @@ def served(run: Path) -> Iterator[ServedRun]:
         yield server
     finally:
         server.close()
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = WAIT) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

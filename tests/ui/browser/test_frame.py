@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from genius.ui.common.context import TABS
+from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
 
@@ -51,12 +52,6 @@ def wait_for(page, name):
     """The tab is chosen and shows something."""
     page.get_by_role("tab", name=TABS[name], exact=True, selected=True).wait_for()
     page.locator(SHOWS[name]).first.wait_for()
-
-
-def search(page, text):
-    page.fill("#text textarea", text)
-    page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
 
 
 @pytest.mark.parametrize(

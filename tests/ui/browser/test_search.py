@@ -9,15 +9,10 @@ import pytest
 from PIL import Image
 
 from genius.ui.search import blend
+from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
 
 pytestmark = pytest.mark.browser
-
-
-def search(page, text):
-    page.fill("#text textarea", text)
-    page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
 
 
 def act(page, place, name):

@@ -9,6 +9,7 @@ import pytest
 from genius.search.engine import Engine
 from genius.ui.search import why_view
 from tests.search.tiny import publish_tiny_run
+from tests.ui.browser.actions import search
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -36,12 +37,6 @@ def served(tmp_path_factory):
     server = serve([HostedRun(Path("tiny"), lambda: page)], Hosting(port=0))
     yield SimpleNamespace(engine=engine, page=page, url=server.address)
     server.close()
-
-
-def search(page, text):
-    page.fill("#text textarea", text)
-    page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
 
 
 def explained(page, rank=1):
