@@ -95,6 +95,6 @@ def test_too_little_disk_space_is_reported_before_anything_is_written(tmp_path, 
     setup = replace(tiny_setup(tmp_path))
     monkeypatch.setattr(workloads.shutil, "disk_usage", lambda folder: SimpleNamespace(free=500))
 
-    with pytest.raises(UserError, match="name another folder with --work, fewer --items"):
+    with pytest.raises(UserError, match="name another folder with --work, or fewer --items"):
         _ = setup.embeddings
     assert not list(tmp_path.iterdir())
