@@ -126,27 +126,26 @@ def test_a_request_with_missing_values_gets_a_sentence_and_a_line_in_the_log(ask
 
 
 def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
-    listening, ordinary = [], served.engine.answer
+    seen, ordinary = [], served.engine.answer
 
     def answer(query, options):
         caller = served.engine.caller
         while not caller.listens() and not caller.has_left():  # a client listens once it has asked
             time.sleep(0.01)
-        listening.append(caller.listens())
+        seen.append((caller.name, caller.listens(), caller.has_left()))
         return ordinary(query, options)
 
     monkeypatch.setattr(served.engine, "answer", answer)
     ask("on_search", "mug", None, "Find one.", None, "", [], 5, 3, True, "set", "any", "cosine", 0.25, None)
-    heard = served.engine.caller
-    assert listening == [True] and heard.name[0] == "127.0.0.1" and heard.name[1]
+    [((address, session), listens, has_left)] = seen
+    assert (address, listens, has_left) == ("127.0.0.1", True, False) and session
     monkeypatch.setattr(security, "GRACE", 1)
     client = httpx.Client(base_url=f"{served.url}/gradio_api", trust_env=False)
     event = client.post("/call/search", json=SEARCH).json()["event_id"]
-    while len(listening) < 2:
+    while len(seen) < 2:
         time.sleep(0.01)
     assert "complete" in client.get(f"/call/search/{event}").text  # so that it ends in this test
-    unheard = served.engine.caller
-    assert unheard.name == ("127.0.0.1", "") and listening == [True, False] and unheard.has_left()
+    assert seen[1] == (("127.0.0.1", ""), False, True)
 
 
 def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog):
