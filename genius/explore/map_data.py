@@ -126,6 +126,8 @@ class Maps:
                 for answer in query.answers:
                     id_key(answer)
             keys = read_array(folder / "keys.npy", (None,), np.int64)
+            if not len(keys):
+                raise ValueError("keys.npy names no item")
             if (keys < 0).any() or (np.diff(keys) <= 0).any():
                 raise ValueError("keys.npy does not ascend")
             points = len(keys) + len(queries)

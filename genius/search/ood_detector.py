@@ -119,6 +119,8 @@ class OODDetector:
                 whitenings = whitenings[None]
             features = len(texture(Image.new("RGB", (1, 1))))
             c = len(means)
+            if not c:
+                raise ValueError("no dataset")
             if any(array.dtype.kind != "f" or not np.isfinite(array).all() for array in arrays.values()):
                 raise ValueError("numbers that are not finite")
             if (means.shape, whitenings.shape, thresholds.shape) != ((c, features), (c, features, features), (c,)):

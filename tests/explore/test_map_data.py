@@ -73,6 +73,12 @@ def cut(folder):
     np.save(folder / "places.npy", np.load(folder / "places.npy")[:, 1:])
 
 
+def empty(folder):
+    np.save(folder / "keys.npy", np.load(folder / "keys.npy")[:0])
+    queries = len(json.loads((folder / "queries.json").read_text())["id"])
+    np.save(folder / "places.npy", np.load(folder / "places.npy")[:, -queries:])
+
+
 def lengthen(folder):
     asked = json.loads((folder / "queries.json").read_text())
     (folder / "queries.json").write_text(json.dumps(asked | {"id": asked["id"] + ["0:9"]}))
@@ -82,6 +88,7 @@ def lengthen(folder):
     "damage",
     [
         cut,
+        empty,
         lengthen,
         lambda folder: (folder / "keys.npy").unlink(),
         lambda folder: (folder / "config.json").write_text("{}"),

@@ -13,6 +13,7 @@ from genius.search.ood_detector import FILE, MIN_IMAGES, VARIANCE_FLOOR, OODDete
 from tests.search.tiny import publish_tiny_run
 
 N, Q, T = 900, 400, 8
+FEATURES = len(texture(Image.new("RGB", (1, 1))))  # of the texture of a real image
 
 
 def turn() -> np.ndarray:
@@ -160,6 +161,7 @@ def test_a_file_with_one_gaussian_is_read_as_that_of_one_dataset(of_drawings, tm
         {},
         {"mean": np.zeros(3), "whitening": np.zeros((3, 2)), "threshold": np.array(1.0)},
         {"mean": np.zeros(3), "whitening": np.zeros((3, 3)), "threshold": np.array(1.0)},
+        {"mean": np.zeros((0, FEATURES)), "whitening": np.zeros((0, FEATURES, FEATURES)), "threshold": np.zeros(0)},
         None,
     ],
 )
