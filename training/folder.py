@@ -28,7 +28,6 @@ from genius.collections.from_folders import build, named
 from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
-from genius.encoding.features import FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from genius.files import disk_errors_explained, link_or_copy
@@ -228,8 +227,8 @@ def generate_queries(collection: Collection, arguments: Arguments, recipe: Recip
     features.train(arguments, splits=())
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})
-        source = features.facts(run, CandidateTable.read(collection).content_digest, settings.seed)
-        candidates = FeatureFiles.finished(run.path / "features" / "candidates", source)
+        digest = CandidateTable.read(collection).content_digest
+        candidates = features.finished_features(run, "candidates", digest, settings.seed)
         encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
         write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch, recipe)
         run.record(**{PSEUDO_QUERIES: True})

@@ -25,7 +25,6 @@ from tqdm import tqdm
 
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
-from genius.encoding.features import FeatureFiles
 from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
@@ -44,7 +43,7 @@ from training import quantizer
 from training.checkpoint import fingerprint
 from training.command_line import Arguments, add_device_argument, expect_run
 from training.distributed import expect_one_process
-from training.features import facts
+from training.features import finished_features
 from training.pairs import CandidateTable
 from training.settings import Settings
 from training.side_run import recorded_settings, share_features
@@ -86,8 +85,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
     settings, health_with_contrast = recorded_settings(run), read_health(run)
     index = load_index(run)
     candidates = CandidateTable.read(collection)
-    source = facts(run, candidates.content_digest, settings.seed)
-    files = FeatureFiles.finished(path / "features" / "candidates", source)
+    files = finished_features(run, "candidates", candidates.content_digest, settings.seed)
     items = items_to_draw(index, candidates, root, path)
     split, query_sets = sample_queries(collection, index, settings.seed)
     encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)
