@@ -124,7 +124,7 @@ class DrawnItems:
 def items_to_draw(index: Index, candidates: CandidateTable, root: Path, path: Path) -> DrawnItems:
     """A sample of the indexed items, without those that were added after training: their features are not stored.
 
-    Raises UserError if the collection at `root` lacks one that the run at `path` was trained with.
+    Raises UserError if the collection at `root` lacks one that the run at `path` was trained with, or none is left.
     """
     rows = sample_items(index)
     ids = [item.id for item in index.items(rows)]
@@ -140,6 +140,8 @@ def items_to_draw(index: Index, candidates: CandidateTable, root: Path, path: Pa
     keys = np.array([id_key(id) for id in ids], dtype=np.int64)
     order = np.argsort(keys)
     order = order[candidate_rows[order] >= 0]
+    if not len(order):
+        raise UserError(f"{path} holds no item any more that it was trained with, so its maps would be empty")
     return DrawnItems(keys[order], rows[order], candidate_rows[order])
 
 

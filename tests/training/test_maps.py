@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -181,3 +182,11 @@ def test_another_collection_is_refused_before_anything_is_trained(path, tmp_path
     )
     with pytest.raises(UserError, match="does not hold the features of this encoder and collection"):
         maps.draw(Collection(other.root).root, path, "cpu")
+
+
+def test_a_run_whose_trained_items_were_all_removed_has_nothing_to_draw(tmp_path):
+    added = [Item("7:1", Modality.TEXT, "A boat.")]
+    index = SimpleNamespace(n=1, items=lambda rows: added, config=SimpleNamespace(trained=0))
+    candidates = SimpleNamespace(rows=lambda ids: np.full(len(ids), -1))
+    with pytest.raises(UserError, match="holds no item any more that it was trained with"):
+        maps.items_to_draw(index, candidates, tmp_path, tmp_path)
