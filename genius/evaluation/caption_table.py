@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
-
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_line, command_parser
 from genius.evaluation.paper_captions import FLICKR, MSCOCO, PUBLISHED
 from genius.evaluation.paper_comparison import compared_items
-from genius.evaluation.tables import percent, table
+from genius.evaluation.tables import between, percent, table
 from genius.files import write_report
+from genius.metrics.hit_rate import wilson_interval
 from genius.reading import read_json
 from genius.run import Run
 
@@ -94,7 +93,7 @@ def _line(row: Line, system: str, method: str, path: Path, report: Line) -> Line
         "paper": False,
         "unseen": bool(unseen),
         "rates": rates,
-        "intervals": [interval(rate, row["queries"]) for rate in rates],
+        "intervals": [list(wilson_interval(round(rate * row["queries"]), row["queries"])) for rate in rates],
         "queries": row["queries"],
         "candidates": row["candidates"],
     }
@@ -120,12 +119,6 @@ def trained_on(manifest: Line, collection: str) -> str:
     return ", ".join([collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())])
 
 
-def interval(rate: float, queries: int) -> list[float]:
-    """Wilson's 95 % interval of a share of the queries."""
-    low, high = stats.binomtest(round(rate * queries), queries).proportion_ci(0.95, "wilson")
-    return [float(low), float(high)]
-
-
 def ordered(lines: Sequence[Line]) -> list[Line]:
     """The paper's lines of a set, then ours of it and of those that stand in for it; others at the end."""
     names = [*PUBLISHED, ""]
@@ -144,11 +137,8 @@ def cells(line: Line) -> dict[str, str]:
         "": "paper" if line["paper"] else "here",
     }
     for at, cut in enumerate(CUTS):
-        rate = percent(line["rates"][at])
-        if "intervals" in line:
-            low, high = line["intervals"][at]
-            rate += f" [{percent(low)}, {percent(high)}]"
-        found[f"R@{cut}"] = rate
+        rate = line["rates"][at]
+        found[f"R@{cut}"] = between(rate, *line["intervals"][at]) if "intervals" in line else percent(rate)
     return found | {
         "queries among images": f"{line['queries']:,} among {line['candidates']:,}" if line["queries"] else ""
     }

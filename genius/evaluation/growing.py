@@ -41,7 +41,7 @@ from genius.evaluation.queries import TargetGroups, training_targets
 from genius.evaluation.redraw import run_collection
 from genius.evaluation.summary import DRAWS
 from genius.evaluation.systems import ranks_by_system
-from genius.evaluation.tables import UNKNOWN, percent, table
+from genius.evaluation.tables import UNKNOWN, between, table
 from genius.files import write_report
 from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
 from genius.run import Run
@@ -144,8 +144,7 @@ def markdown(report: dict[str, Any]) -> str:
                 "queries": f"{figures['queries']:,}",
             }
             for system in rates:
-                low, high = map(percent, rates[system]["interval"])
-                row[system] = f"{percent(rates[system]['hit'])} [{low}, {high}]"
+                row[system] = between(rates[system]["hit"], *rates[system]["interval"])
             rows.append(row | {"of dense": f"{found / dense:.2f}" if dense else UNKNOWN})
     parts = [
         "# Items added after training",

@@ -8,7 +8,7 @@ from typing import Any
 from genius.evaluation.ladder import EXPLAINED, ladder
 from genius.evaluation.paper_comparison import paper_tables
 from genius.evaluation.summary import MIN_DENSE
-from genius.evaluation.tables import dataset_name, decimals, percent, table, task_name, with_interval
+from genius.evaluation.tables import between, dataset_name, decimals, percent, table, task_name, with_interval
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
 from genius.search.shortlist import SHORTLIST
@@ -279,7 +279,7 @@ def _phrasings(report: Entry) -> str:
     columns = _names(rows) | {"phrasings": [*(f"{row['phrasings']:,}" for row in rows), ""]}
     for system in average:
         rates = [row["systems"][system] for row in rows]
-        cells = [f"{percent(rate['mean'])} [{percent(rate['least'])}, {percent(rate['most'])}]" for rate in rates]
+        cells = [between(rate["mean"], rate["least"], rate["most"]) for rate in rates]
         columns[system] = [*cells, percent(average[system])]
     return table(columns, text_columns=2)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+
+from genius.metrics.hit_rate import wilson_interval
 
 MIN_ITEMS = 5  # of a code in one dataset, of which it is said what they mostly are
 
@@ -27,12 +28,11 @@ def code_agreement(first: np.ndarray, second: np.ndarray, groups: np.ndarray) ->
     for level in range(1, first.shape[1]):
         same = first[:, level] == second[:, level]
         so_far = (first[:, 1 : level + 1] == second[:, 1 : level + 1]).all(1)
-        low, high = stats.binomtest(int(same.sum()), len(same)).proportion_ci(0.95, "wilson")
         entries.append(
             {
                 "level": level,
                 "same": float(same.mean()),
-                "interval": [float(low), float(high)],
+                "interval": list(wilson_interval(int(same.sum()), len(same))),
                 "by_chance": _by_chance(first[:, level : level + 1], second[:, level : level + 1], groups),
                 "same_so_far": float(so_far.mean()),
                 "by_chance_so_far": _by_chance(first[:, 1 : level + 1], second[:, 1 : level + 1], groups),

@@ -1,4 +1,4 @@
-"""Hit rate, candidate recall and their bootstrap intervals.
+"""Hit rate, candidate recall and their intervals.
 
 Hit rate at k is what M-BEIR calls Recall@k: a query scores 1 if any of its positives is among its
 first k results, else 0, and the queries are averaged. Results come from one pool, so a positive
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import stats
 
 MISS = np.iinfo(np.int64).max  # rank of the first positive if no result is one
 CUTS = (1, 5, 10, 50)  # values of k that reports give
@@ -125,6 +126,12 @@ def bootstrap_differences(ahead: np.ndarray, draws: int, rng: np.random.Generato
 def interval(draws: np.ndarray, level: float = 0.95) -> tuple[float, float]:
     """The central percentile interval of bootstrap draws; level: its probability."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def wilson_interval(hits: int, queries: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share of the queries; level: its probability."""
+    low, high = stats.binomtest(hits, queries).proportion_ci(level, "wilson")
     return float(low), float(high)
 
 

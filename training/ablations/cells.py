@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from genius.evaluation.tables import percent
+from genius.evaluation.tables import between
+from genius.metrics.hit_rate import wilson_interval
 
 Cell = dict[str, Any]  # {"published", "mean", "interval", "values", "queries"}
 LEVEL = 0.95
@@ -22,7 +23,7 @@ def cell(values: Sequence[float], queries: int, figure: float | None = None, lev
         half = student_half_width(values, level)
         low, high = mean - half, mean + half
     else:
-        low, high = stats.binomtest(round(mean * queries), queries).proportion_ci(level, "wilson")
+        low, high = wilson_interval(round(mean * queries), queries, level)
         low, high = min(low, mean), max(high, mean)
     return {
         "published": None if figure is None else figure / 100,
@@ -51,5 +52,4 @@ def student_half_width(values: Sequence[float], level: float) -> float:
 
 def shown(one: Cell) -> str:
     """A mean and its interval in percent."""
-    low, high = one["interval"]
-    return f"{percent(one['mean'])} [{percent(low)}, {percent(high)}]"
+    return between(one["mean"], *one["interval"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from genius.evaluation.tables import UNKNOWN, percent
+from genius.evaluation.tables import UNKNOWN, between, percent
 from genius.explore.report_tables.report_data import Report, Table
 
 CLAIMS = "What the paper says"
@@ -82,10 +82,7 @@ def _block(table: dict[str, Any], block: dict[str, Any]) -> Table:
 
 
 def _shown(cell: dict[str, Any] | None) -> str:
-    if cell is None:
-        return UNKNOWN
-    low, high = cell["interval"]
-    return f"{percent(cell['mean'])} [{percent(low)}, {percent(high)}]"
+    return UNKNOWN if cell is None else between(cell["mean"], *cell["interval"])
 
 
 def _name(table: dict[str, Any]) -> str:
