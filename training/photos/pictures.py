@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from genius.collections.draft import SourceImage
 from genius.collections.images import open_image
@@ -186,28 +188,21 @@ def near_copies(files: Sequence[Path]) -> list[int]:
     with ThreadPoolExecutor() as readers:
         pixels = np.stack(list(readers.map(_small, files)))  # (n, f)
     same = pixels @ pixels.T >= COPY_CORRELATION  # (n, n)
-    first = list(range(len(files)))
-    for row, column in zip(*np.nonzero(np.triu(same, 1)), strict=True):
-        low, high = sorted((root(first, row), root(first, column)))
-        first[high] = low
-    return [root(first, number) for number in range(len(files))]
+    return first_members(len(files), *np.nonzero(np.triu(same, 1)))
 
 
 def join(groups: Sequence[int], names: Sequence[str]) -> list[int]:
     """Join the groups that share a name; an empty name joins nothing."""
-    first, of_name = list(groups), {}
-    for number, name in enumerate(names):
-        if name:
-            low, high = sorted((root(first, number), root(first, of_name.setdefault(name, number))))
-            first[high] = low
-    return [root(first, number) for number in range(len(groups))]
+    of_name: dict[str, int] = {}  # the first number of each name
+    named = [(number, of_name.setdefault(name, number)) for number, name in enumerate(names) if name]
+    return first_members(len(groups), *zip(*enumerate(groups), *named, strict=True))
 
 
-def root(first: list[int], number: int) -> int:
-    """The first member of a group."""
-    while first[number] != number:
-        number = first[number]
-    return number
+def first_members(n: int, ones: Sequence[int], others: Sequence[int]) -> list[int]:
+    """For each of n numbers the first one that it is linked to, over others or not; `ones` are linked to `others`."""
+    links = coo_array((np.ones(len(ones)), (ones, others)), shape=(n, n))
+    _, group = connected_components(links, directed=False)
+    return np.unique(group, return_index=True)[1][group].tolist()
 
 
 def stable_hash(text: str) -> int:
