@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.linalg import orthogonal_procrustes
 
 NEIGHBORS = 15
 MIN_VECTORS = 20  # vectors; fewer have no neighborhoods
@@ -42,10 +43,10 @@ def next_layout(vectors: np.ndarray, group: np.ndarray, first: np.ndarray, seed:
 def procrustes(places: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Places (n, 2) rotated or reflected, scaled and moved to be nearest to the target (n, 2)."""
     center, target_center = places.mean(0), target.mean(0)
-    left, stretch, right = np.linalg.svd((places - center).T @ (target - target_center))
+    rotation, stretch = orthogonal_procrustes(places - center, target - target_center)
     spread = np.square(places - center).sum()
-    scale = stretch.sum() / spread if spread else 1.0
-    return (places - center) @ (left @ right) * scale + target_center
+    scale = stretch / spread if spread else 1.0
+    return (places - center) @ rotation * scale + target_center
 
 
 def layout_correlation(places: np.ndarray, target: np.ndarray) -> float:
