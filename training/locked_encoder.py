@@ -5,7 +5,7 @@ Shapes: b inputs, d embedding dim, s image side, n tokens, t and u the widths of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from open_clip.hf_model import HFTextEncoder
@@ -132,8 +132,8 @@ class LockedEncoder(nn.Module):
     def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Features:
         """As Encoder.forward; pixels (images, t) and tokens (texts, u) are outputs of the towers where cached."""
         return Features(
-            self._present(self._image, pixels, image_mask),
-            self._present(self._text, tokens, text_mask),
+            self.encoder.encode_present(self._image, pixels, image_mask),
+            self.encoder.encode_present(self._text, tokens, text_mask),
             image_mask,
             text_mask,
         )
@@ -154,12 +154,6 @@ class LockedEncoder(nn.Module):
         if statistics := self.standardization[number]:
             outputs = (outputs - statistics[0]) / statistics[1]
         return self._heads[number](self.dropout(outputs))
-
-    def _present(self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor) -> Tensor:
-        out = torch.zeros(len(mask), self.dim, device=self.device)
-        if len(values):
-            out[mask] = encode(values).float()
-        return out
 
 
 def unlock_layers(transformer: nn.Module, layers: int) -> None:

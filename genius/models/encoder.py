@@ -287,8 +287,8 @@ class Encoder(nn.Module):
         pixels (images, 3, s, s) and tokens (texts, n) of the inputs that have them; masks (b,) bool: which inputs do.
         """
         return Features(
-            self._encode_present(self._encode_images, pixels, image_mask),
-            self._encode_present(self._encode_texts, tokens, text_mask),
+            self.encode_present(self._encode_images, pixels, image_mask),
+            self.encode_present(self._encode_texts, tokens, text_mask),
             image_mask,
             text_mask,
         )
@@ -333,7 +333,7 @@ class Encoder(nn.Module):
         x = x[torch.arange(len(x), device=x.device), tokens.argmax(-1)]  # the end token has the highest number
         return tower.ln_final(x) @ tower.text_projection
 
-    def _encode_present(self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor) -> Tensor:
+    def encode_present(self, encode: Callable[[Tensor], Tensor], values: Tensor, mask: Tensor) -> Tensor:
         """Encode values into the rows of a (b, d) tensor where mask (b,) is true; the other rows are zero."""
         out = torch.zeros(len(mask), self.dim, device=self.device)
         if len(values):
