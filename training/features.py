@@ -74,7 +74,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         )
         barrier()
         FeatureFiles.finished(folder, source)
-        return files.count_inputs(missing)
+        return files.count_rows(missing)
 
     encoder.for_inference()  # not before the cached outputs of its towers are found by its weights
     started = time.perf_counter()

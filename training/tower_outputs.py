@@ -88,7 +88,7 @@ class TowerOutputs(ShardedArrays):
         ]
         parts = (values[shard * self.shard_size + start : shard * self.shard_size + end] for shard, start, end in spans)
         label = label if world_size() == 1 else f"{label}, process {rank() + 1} of {world_size()}"
-        with tqdm(total=self.count_inputs(mine), desc=label) as bar:
+        with tqdm(total=self.count_rows(mine), desc=label) as bar:
             for (shard, start, end), outputs in zip(spans, encoded(parts), strict=True):
                 if start == 0:
                     (rows,) = self.empty_shard(shard)

@@ -126,7 +126,7 @@ class FeatureFiles(ShardedArrays):
         missing = [number for number in self.unfinished() if shards is None or number in shards]
         batches = self._batches(inputs, missing, batch_size, label, cache)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
-        with tqdm(total=self.count_inputs(missing), desc=label, unit="item") as bar:
+        with tqdm(total=self.count_rows(missing), desc=label, unit="item") as bar:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     vectors = self.empty_shard(batch.shard)

@@ -48,7 +48,7 @@ class ShardedArrays:
         shards = range(-(-len(self) // self.shard_size))
         return [number for number in shards if not (self.folder / "shards" / str(number)).exists()]
 
-    def count_inputs(self, shards: Iterable[int]) -> int:
+    def count_rows(self, shards: Iterable[int]) -> int:
         """The number of rows in these shards."""
         return sum(map(self.size, shards))
 
