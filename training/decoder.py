@@ -186,7 +186,7 @@ class Samples:
 class Validation:
     """Validation queries none of whose targets was a training target, up to PER_ROW of each row that is trained.
 
-    Where every target was one, as in a catalogue that all queries ask, they are chosen among all queries.
+    Where every target was one, as in a catalog that all queries ask, they are chosen among all queries.
     """
 
     def __init__(self, data: FeatureSet, samples: Samples, fusion_digest: str, device: str, seed: int):

@@ -1,4 +1,4 @@
-"""Labelled queries of a split as arrays, ready to be sampled in batches.
+"""Labeled queries of a split as arrays, ready to be sampled in batches.
 
 Shapes: q queries, n candidates, p positives of all queries, b batch.
 """

@@ -131,13 +131,13 @@ def write_pseudo_queries(
                 for query in queries
                 if query.text
             ]
-            embeddings = vectors[[query.image for query in queries]]
-            embeddings[torch.tensor([bool(query.text) for query in queries])] = embed_texts(encoder, texts, batch)
-            targets = rows[nearest(embeddings, vectors[rows], recipe.targets).numpy()]
+            asked = vectors[[query.image for query in queries]]  # (q, d)
+            asked[torch.tensor([bool(query.text) for query in queries])] = embed_texts(encoder, texts, batch)
+            targets = rows[nearest(asked, vectors[rows], recipe.targets).numpy()]
             for query, own in zip(queries, targets, strict=True):
                 number = datasets[query.image]
                 written[number] += 1
-                writer.query(labelled_query(query, f"{number}:{written[number]}", images, own), names[number], split)
+                writer.query(labeled_query(query, f"{number}:{written[number]}", images, own), names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 
@@ -198,7 +198,7 @@ def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
     return torch.cat([(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)])
 
 
-def labelled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabeledQuery:
+def labeled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabeledQuery:
     """The query as a collection stores it; without targets, the image that it was made from is the target."""
     positives = tuple(images[row].id for row in targets) or (images[query.image].id,)
     if query.text:

@@ -78,13 +78,13 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
         stored, _ = store_images(writer, "photos", sources["photos"])
         for photo, entry in zip(photos, stored, strict=True):
             photo.image = replace(entry.image, source=photo.facts)
-        labelled = {  # pictures that ask the encyclopedia in training
+        labeled = {  # pictures that ask the encyclopedia in training
             entry.image.digest: sources[name].folder / entry.record.image
             for name, own in (*entries.items(), ("photos", stored))
             for entry in own
             if name in PREDICTED and entry.query_splits and "test" not in entry.splits
         }
-        predictions = predict(labelled, cache)
+        predictions = predict(labeled, cache)
         groceries = grocery_photos(entries["grocery"])
         draft = Draft(DATASETS.index("photos"))
         photo_rows(draft, [*photos, *groceries])
