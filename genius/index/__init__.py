@@ -1,1 +1,1 @@
-"""What can be found: packed IDs, the trie of the valid ones, and items with their embeddings on disk."""
+"""What can be found: the IDs, embeddings and records of items on disk, in segments and versions."""

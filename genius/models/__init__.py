@@ -1,1 +1,1 @@
-"""The trained parts: encoder, fusion, quantizer, decoder; one per file."""
+"""The trained parts, one per file: encoder, fusion, quantizer, decoder, ranker; and what an encoder is made of."""
