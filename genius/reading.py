@@ -31,7 +31,6 @@ LARGE = 2**27  # numbers of an array that is only sampled: reading millions of e
 Size = Annotated[int, Field(ge=1, le=2**20)]  # of an axis
 SizeOrNone = Annotated[int, Field(ge=0, le=2**20)]  # 0: there is no such axis
 Depth = Annotated[int, Field(ge=1, le=256)]  # layers, or levels of an ID
-DepthOrNone = Annotated[int, Field(ge=0, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 _PARSING = threading.Lock()  # Python 3.11 may fail where two threads parse the headers of arrays at once

@@ -136,8 +136,9 @@ def coherent_pattern(index: Index) -> Pattern:
 
 
 def coherence(vectors: np.ndarray, index: Index, of: np.ndarray) -> float:
-    """Mean cosine of items (m, d) with the mean of those of their own modality: pictures and texts lie apart in the
-    space of embeddings even where they mean the same. of: (n,) bool, which items they are."""
+    """How alike the items are of which these are the unit embeddings (m, d): their mean cosine with the mean of their
+    own modality, averaged over modalities. Pictures and texts lie apart in the space of embeddings even where they mean
+    the same. of: (n,) bool, which items they are."""
     kinds = index.modalities[of]
     means = [vectors[kinds == kind].mean(0) for kind in np.unique(kinds)]
     return float(np.mean([np.linalg.norm(mean) for mean in means]))

@@ -4,9 +4,9 @@ Callers on any thread hand over queries and block until these are answered. One 
 need no lock and the device holds one batch at a time.
 
 - *Batches.* A request goes first, together with every other waiting request for the same work with equal options that
-  still fits. A lone request is never delayed for batching. After a batch of several
-  requests the thread pauses for a millisecond, so that callers who ask again at once join those who waited: without
-  it eight such callers fall into two groups that take turns, at a third more computation for each query.
+  still fits. A lone request is never delayed for batching. After a batch of several requests the thread pauses for a
+  millisecond, so that callers who ask again at once join those who waited: without it eight such callers fall into two
+  groups that take turns, at a third more computation for each query.
 - *Turns.* The request goes first whose caller has waited longest since it arrived or was last served. So a caller with
   a hundred requests delays another by one batch.
 - *Large requests* go in parts of `size` queries. A caller hands over one part at a time, so others get their turn
@@ -43,8 +43,8 @@ class Caller:
     """Who waits for an answer. Its functions must be quick: the batching thread calls them before each batch."""
 
     name: Name = ()  # callers of equal first part take turns as one; among these the second part counts, and so on
-    listens: Callable[[], bool] = lambda: True
-    has_left: Callable[[], bool] = lambda: False
+    listens: Callable[[], bool] = lambda: True  # for the answer; requests of those who do not yet wait for all others
+    has_left: Callable[[], bool] = lambda: False  # its requests are dropped
 
 
 ANYONE = Caller()
@@ -176,7 +176,7 @@ def _serve(requests: SimpleQueue[_Request | None]) -> None:
 
 
 def _listens(caller: Caller) -> bool:
-    """Whether the caller still waits; a question that fails must not end the thread that serves all others."""
+    """Whether the caller listens for its answer; if asking fails, as if it did: the thread serves all others, too."""
     try:
         return caller.listens()
     except Exception:  # whatever the server's own code raises

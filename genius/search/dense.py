@@ -31,7 +31,7 @@ def flat_search(
     """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each, padded with −inf and −1.
 
     embeddings (n, d) fp16, memory-mapped; queries (b, d); both normalized. rows: search only these. Equal cosines are
-    ordered by row.
+    ordered by row, but which of several that equal the k-th one are found is left to faiss.
     """
     rows, queries = np.arange(len(embeddings)) if rows is None else np.unique(rows), _float32(queries)
 
