@@ -29,9 +29,9 @@ from genius.run import Run
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments, parse_arguments
 from training.contrastive import fit
-from training.demo.extras import DemoExtras
 from training.distributed import is_main, world_size
 from training.encoder_inputs import FeatureFusionLoader, InputLoader
+from training.extras.configured_extras import ConfiguredExtras
 from training.locked import fit_locked
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings, ExtrasSettings
@@ -123,7 +123,7 @@ def fit_all(
     loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
     loader = loader_class(collection, splits, settings, encoder, run.path / "cache", workers)
     if settings.extras != ExtrasSettings():
-        loader.extras = DemoExtras(collection, pairs, loader, run.path / "cache")
+        loader.extras = ConfiguredExtras(collection, pairs, loader, run.path / "cache")
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
     fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     return [checkpoints]

@@ -20,7 +20,7 @@ from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.texts import normalize_text, query_text
 from training.distributed import all_gather, local_slice, main_process_first
-from training.encoder_extras import OWN_INSTRUCTION, EncoderExtras
+from training.extras.encoder_extras import OWN_INSTRUCTION, EncoderExtras
 from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized
 from training.pairs import Pairs
 from training.settings import EncoderSettings

@@ -16,9 +16,9 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.texts import normalize_text, query_text
-from training.demo.extras import DemoExtras
-from training.encoder_extras import OWN_INSTRUCTION
 from training.encoder_inputs import InputLoader, InputPlan
+from training.extras.configured_extras import ConfiguredExtras
+from training.extras.encoder_extras import OWN_INSTRUCTION
 from training.image_augmentation import Crops, Part
 from training.locked_encoder import LockedEncoder
 from training.pairs import Pairs, draw_phrasings
@@ -68,7 +68,7 @@ class LockedLoader(InputLoader):
         self._collection, self._splits, self._seed, self._wants_images = collection, splits, seed, towers[0]
         super().__init__(collection, splits, settings, encoder, folder, workers)
         if settings.extras != ExtrasSettings():
-            self.extras = DemoExtras(collection, splits[0], self, folder)
+            self.extras = ConfiguredExtras(collection, splits[0], self, folder)
         numbers: dict[str, int] = {}  # of each distinct text
 
         def rows(texts: Iterable[str]) -> np.ndarray:

@@ -36,7 +36,7 @@ def mbeir_upsampling() -> Upsampling:
 
 @dataclass(frozen=True)
 class ExtrasSettings:
-    """Additions to the encoder's training that only the shipped runs use (ours), see training/demo."""
+    """Additions to the encoder's training that only the shipped runs use (ours), see training/extras."""
 
     factor_weight: float = 0.0  # weight of the loss of classifying factors (kind, color, …) from embeddings
     modality_weight: float = 0.0  # weight of classifying the target's modality; 0: as any factor

@@ -16,7 +16,7 @@ from training import encoder, image_augmentation
 from training.benchmarks.encoders import SYSTEMS
 from training.command_line import Arguments
 from training.encoder import new_encoder
-from training.encoder_extras import EncoderExtras
+from training.extras.encoder_extras import EncoderExtras
 from training.pairs import CandidateTable, Pairs
 from training.settings import ExtrasSettings
 from training.stage import run_stage

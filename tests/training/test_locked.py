@@ -29,7 +29,7 @@ from training import contrastive, encoder, features, tower_outputs
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
 from training.encoder import new_encoder
-from training.encoder_extras import OWN_INSTRUCTION
+from training.extras.encoder_extras import OWN_INSTRUCTION
 from training.locked_encoder import LockedEncoder
 from training.locked_features import cached_features
 from training.locked_inputs import LockedLoader

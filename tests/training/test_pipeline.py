@@ -18,7 +18,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import PARTS, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from tests.training.demo.tiny_teacher import write_teacher
+from tests.training.extras.tiny_teacher import write_teacher
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import decoder, encoder, features, index, quantizer
@@ -26,7 +26,7 @@ from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
 from training.decoder import Validation
-from training.demo import vocabulary
+from training.extras import synonyms
 from training.image_augmentation import MARGIN
 from training.pairs import CandidateTable
 from training.settings import ExtrasSettings, IndexSettings
@@ -317,7 +317,7 @@ def test_words_are_replaced_by_synonyms_in_training_only(collection, tmp_path, m
             extras=ExtrasSettings(synonym_prob=0.5, teacher=str(write_teacher(tmp_path / "teacher", senses))),
         ),
     )
-    monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in senses for word in words])
+    monkeypatch.setattr(synonyms, "clip_words", lambda: [word for words in senses for word in words])
     seen = {True: "", False: ""}
     tokenize = Encoder.tokenize
 

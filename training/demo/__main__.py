@@ -21,9 +21,9 @@ from genius.run import PARTS, Run
 from genius.runtime import usable_device
 from training.__main__ import train
 from training.command_line import Arguments
-from training.demo.vocabulary import teacher_folder
 from training.demo.worked_examples import write_examples
 from training.distributed import expect_one_process
+from training.extras.synonyms import teacher_folder
 from training.presets import DEMO
 from training.settings import Settings
 from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run

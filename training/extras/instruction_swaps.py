@@ -12,7 +12,7 @@ import numpy as np
 
 from genius.collections.mbeir import Collection
 from genius.schema import Modality
-from training.encoder_extras import OWN_INSTRUCTION
+from training.extras.encoder_extras import OWN_INSTRUCTION
 from training.pairs import Pairs
 
 

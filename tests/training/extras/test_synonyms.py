@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from genius.errors import UserError
-from tests.training.demo.tiny_teacher import write_teacher
-from training.demo import vocabulary
-from training.demo.vocabulary import Synonyms, Teacher, clip_words, find_synonyms, teacher_folder
+from tests.training.extras.tiny_teacher import write_teacher
+from training.extras import synonyms
+from training.extras.synonyms import Synonyms, Teacher, clip_words, find_synonyms, teacher_folder
 
 SENSES = [["cat", "kitty", "kitten"], ["car", "automobile"], ["justin"], ["hollywood"], ["boat"], ["the"]]
 
@@ -31,8 +31,8 @@ def test_a_word_is_a_synonym_of_the_known_word_with_its_meaning_and_others_of_no
 
 
 def test_synonyms_are_the_nearest_words_of_the_slow_version(teacher, monkeypatch):
-    monkeypatch.setattr(vocabulary, "BATCH", 2)
-    monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
+    monkeypatch.setattr(synonyms, "BATCH", 2)
+    monkeypatch.setattr(synonyms, "MIN_COSINE", -1.0)
     asked, known, others = Teacher(str(teacher)), ["boat", "car", "cat"], ["automobile", "hollywood", "justin", "kitty"]
     middle = torch.stack([asked.embed([word])[0] for word in others]).mean(0)
 
@@ -44,7 +44,7 @@ def test_synonyms_are_the_nearest_words_of_the_slow_version(teacher, monkeypatch
 
 
 def test_words_of_many_pieces_are_left_out(teacher, monkeypatch):
-    monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
+    monkeypatch.setattr(synonyms, "MIN_COSINE", -1.0)
     asked = Teacher(str(teacher))
     assert asked.pieces(["kitty", "sedan"]) == [["kitty"], ["s", "##e", "##dan"]]
     assert find_synonyms(["cat"], ["kitty", "sedan"], asked) == {"cat": ["kitty"]}
@@ -52,7 +52,7 @@ def test_words_of_many_pieces_are_left_out(teacher, monkeypatch):
 
 
 def test_a_word_that_shares_only_spelling_is_not_a_synonym_but_a_plural_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(vocabulary, "MIN_COSINE", -1.0)
+    monkeypatch.setattr(synonyms, "MIN_COSINE", -1.0)
     asked = Teacher(str(write_teacher(tmp_path, [["cat"], ["kitty"], ["##woman"], ["##s"]])))
     assert sorted(find_synonyms(["cat"], ["catwoman", "cats", "kitty"], asked)["cat"]) == ["cats", "kitty"]
 
@@ -85,14 +85,14 @@ def test_without_a_teacher_no_word_has_synonyms(tmp_path):
 
 
 def test_the_teacher_is_used_once_for_the_same_texts(teacher, tmp_path, monkeypatch):
-    monkeypatch.setattr(vocabulary, "clip_words", lambda: [word for words in SENSES for word in words])
+    monkeypatch.setattr(synonyms, "clip_words", lambda: [word for words in SENSES for word in words])
     texts = ["A cat.", "The car and a cat"]
     first = Synonyms.read(texts, str(teacher), tmp_path / "cache")
     assert {word: sorted(others) for word, others in first.words.items()} == {
         "cat": ["kitten", "kitty"],
         "car": ["automobile"],
     }
-    monkeypatch.setattr(vocabulary, "Teacher", None)
+    monkeypatch.setattr(synonyms, "Teacher", None)
     assert Synonyms.read(reversed(texts), str(teacher), tmp_path / "cache").words == first.words
 
 

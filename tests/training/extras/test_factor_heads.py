@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from genius.errors import UserError
 from genius.schema import Item, LabeledQuery, Modality
-from training.demo.factor_heads import FactorHeads, Factors
+from training.extras.factor_heads import FactorHeads, Factors
 
 
 class FakeCollection:

@@ -17,7 +17,7 @@ OWN_INSTRUCTION = -1  # a query keeps the instruction of its row
 
 
 class EncoderExtras:
-    """Adds nothing; training/demo/extras.py adds what the shipped run needs."""
+    """Adds nothing; ConfiguredExtras adds what the settings ask for."""
 
     def modules(self) -> dict[str, nn.Module]:
         """Modules that are trained with the encoder and dropped afterwards, by name."""

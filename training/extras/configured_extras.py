@@ -13,16 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from training.demo.factor_heads import FactorHeads, Factors
-from training.demo.instruction_swaps import InstructionSwaps
-from training.demo.vocabulary import Synonyms
 from training.distributed import main_process_first
-from training.encoder_extras import OWN_INSTRUCTION, EncoderExtras
 from training.encoder_inputs import InputLoader, Inputs
+from training.extras.encoder_extras import OWN_INSTRUCTION, EncoderExtras
+from training.extras.factor_heads import FactorHeads, Factors
+from training.extras.instruction_swaps import InstructionSwaps
+from training.extras.synonyms import Synonyms
 from training.pairs import Pairs
 
 
-class DemoExtras(EncoderExtras):
+class ConfiguredExtras(EncoderExtras):
     """The additions that `encoder.extras` asks for."""
 
     def __init__(self, collection: Collection, pairs: Pairs, loader: InputLoader, cache: Path):

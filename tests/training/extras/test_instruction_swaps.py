@@ -3,7 +3,7 @@
 import numpy as np
 
 from genius.schema import Modality
-from training.demo.instruction_swaps import InstructionSwaps
+from training.extras.instruction_swaps import InstructionSwaps
 
 PHRASINGS = {
     (1, Modality.TEXT, Modality.IMAGE): ["a picture of this", "show this"],

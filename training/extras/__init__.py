@@ -1,0 +1,1 @@
+"""What options add to the encoder's training: factors, swapped instructions, synonyms (`encoder.extras`)."""
