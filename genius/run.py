@@ -149,6 +149,11 @@ class Run:
                 raise UserError(f"{file} describes a part {name!r} that training does not write; train the run again")
         return manifest
 
+    @property
+    def settings(self) -> RecordedSettings:
+        """The settings that the run was trained with, as far as they are read by name; defaults where it has none."""
+        return RecordedSettings.model_validate(self.manifest.get("settings", {}), strict=False)
+
     def has(self, part: str) -> bool:
         return part in self.manifest["parts"]
 

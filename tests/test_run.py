@@ -321,3 +321,10 @@ def test_facts_are_recorded_beside_the_parts(run):
     run.record(preset="small")
     manifest = json.loads((run.path / "manifest.json").read_text())
     assert manifest["preset"] == "small" and set(manifest["parts"]) == {"encoder", "fusion"}
+
+
+def test_settings_that_a_run_does_not_record_have_their_defaults(tmp_path):
+    run = Run(tmp_path)
+    assert (run.settings.seed, run.settings.index.thumbnail_side, run.settings.decoder.self_queries) == (0, 192, False)
+    run.record(settings={"seed": 7, "encoder": {"rows": ("0:mscoco",), "epochs": 3}})
+    assert run.settings.seed == 7 and run.settings.encoder.rows == ["0:mscoco"] and run.settings.decoder.rows == []

@@ -119,7 +119,7 @@ def train(root: Path, path: Path, device: str) -> None:
 
 
 def _train(collection: Collection, run: Run, device: str) -> None:
-    started, seed = time.perf_counter(), run.manifest.get("settings", {}).get("seed", 0)
+    started, seed = time.perf_counter(), run.settings.seed
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
     decoder = IDDecoder.load(run.folder("decoder")).to(device)
     candidates = CandidateTable.read(collection)

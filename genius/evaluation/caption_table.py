@@ -23,7 +23,7 @@ from genius.evaluation.tables import between, percent, table
 from genius.files import write_report
 from genius.metrics.hit_rate import wilson_interval
 from genius.reading import read_json
-from genius.run import Run
+from genius.run import RecordedSettings, Run
 
 CUTS = ("1", "5", "10")
 TASK = 0  # texts to images
@@ -89,7 +89,7 @@ def _line(row: Line, system: str, method: str, path: Path, report: Line) -> Line
         "set": row["dataset"],
         "of": stands_for(row["dataset"]),
         "method": method,
-        "trained": unseen or trained_on(Run(path).manifest, report["collection"]),
+        "trained": unseen or trained_on(Run(path).settings, report["collection"]),
         "paper": False,
         "unseen": bool(unseen),
         "rates": rates,
@@ -106,14 +106,10 @@ def stands_for(dataset: str) -> str:
     return MSCOCO if dataset.endswith(("mscoco", "coco")) else ""
 
 
-def trained_on(manifest: Line, collection: str) -> str:
+def trained_on(settings: RecordedSettings, collection: str) -> str:
     """The collection, and the benchmark rows that the stages of training were limited to."""
-    settings = manifest.get("settings", {})
-    limits = {
-        stage: " and ".join(rows)
-        for stage in ("encoder", "quantizer", "decoder")
-        if (rows := settings.get(stage, {}).get("rows"))
-    }
+    stages = {"encoder": settings.encoder, "quantizer": settings.quantizer, "decoder": settings.decoder}
+    limits = {name: " and ".join(stage.rows) for name, stage in stages.items() if stage.rows}
     if len(limits) == 3 and len(set(limits.values())) == 1:
         return f"{collection}, {limits['encoder']} alone"
     return ", ".join([collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())])

@@ -44,7 +44,6 @@ from genius.evaluation.systems import ranks_by_system
 from genius.evaluation.tables import UNKNOWN, between, table
 from genius.files import write_report
 from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
-from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.search.engine import Engine
 
@@ -175,11 +174,10 @@ def main(arguments: list[str]) -> None:
     fractions = parse_integers(options.fractions, "--fractions", 1, 99)
     keep_freed_memory()
     engine = Engine.load(options.run, options.device)
-    decoder = Run(options.run).manifest.get("settings", {}).get("decoder", {})
     report = {
         "command": command_line("genius.evaluation.growing", arguments),
         "run": options.run.resolve().name,
-        "own_queries": decoder.get("self_queries", False),
+        "own_queries": engine.run.settings.decoder.self_queries,
     }
     with run_collection(options.run, options.collection, options.split) as collection:
         report |= measure(

@@ -136,7 +136,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
             errors = reconstruction_errors(fused, codes, models.quantizer)
-            index_settings = opened.manifest.get("settings", {}).get("index", {})
+            recorded = opened.settings.index
             _publish_added(
                 opened,
                 index,
@@ -147,8 +147,8 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
                     compress(new.items(source), readable & ~copies),
                     ConcatenatedArray([files.embedding], kept),
                     source.image_path,
-                    index_settings.get("thumbnail_side", 192),
-                    index_settings.get("thumbnail_quality", 80),
+                    recorded.thumbnail_side,
+                    recorded.thumbnail_quality,
                 )[0],
             )
             if len(index.config.segments) >= MERGE_AT:
