@@ -82,10 +82,10 @@ def beam_search(
     beams = -(-beams // FAST_BEAM_DIVISOR) if fast else beams
     widest = max(beams * TRACE_FACTOR if trace else beams, shortlist_size if fast else 0)
     scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=mode != "fast", bounded=certify)
-    recorder = Recorder(len(features), beams, widest, trie, certify, trace, features.device)
+    recorder = Recorder(len(features), beams, widest, trie, features.device, certify=certify, trace=trace)
     prefixes = Prefixes.empty(trie.root, len(features), features.device)
     pending = torch.ones(len(features), dtype=torch.bool, device=features.device)  # queries without a result
-    ends = Recorder(len(features), beams, beams, trie, False, False, features.device) if fast and trace else None
+    ends = Recorder(len(features), beams, beams, trie, features.device) if fast and trace else None
     for level in range(trie.levels):
         decoded = prefixes.node >= 0 if fast and level else torch.ones_like(prefixes.node, dtype=torch.bool)
         scores = scorer.next_level(prefixes, decoded)
@@ -155,9 +155,11 @@ def _continuations(prefixes: Prefixes, trie: Trie, scores: Scores, decoded: Tens
     """All valid continuations (c,) of all beams; a beam that was not decoded keeps its score."""
     children = trie.children(prefixes.node.flatten(), level)
     owner, code = children.owner, children.code
-    row = decoded.flatten().cumsum(0)[owner] - 1 if len(scores.gains) < decoded.numel() else owner
-    position = row.clamp_(min=0) * scores.gains.shape[1] + code
-    skipped = ~decoded.flatten()[owner] if len(scores.gains) < decoded.numel() else None
+    row, skipped = owner, None  # of `scores`, which has one for each decoded beam
+    if len(scores.gains) < decoded.numel():
+        of_beam = decoded.flatten().cumsum(0) - 1
+        row, skipped = of_beam[owner].clamp_(min=0), ~decoded.flatten()[owner]
+    position = row * scores.gains.shape[1] + code
 
     def lookup(table: Tensor) -> Tensor:
         values = table.take(position)  # (c,)

@@ -119,7 +119,14 @@ class Recorder:
     """Collects finished queries, the bound on discarded prefixes, and the trace."""
 
     def __init__(
-        self, queries: int, beams: int, widest: int, trie: Trie, certify: bool, trace: bool, device: torch.device
+        self,
+        queries: int,
+        beams: int,
+        widest: int,
+        trie: Trie,
+        device: torch.device,
+        certify: bool = False,
+        trace: bool = False,
     ):
         """beams: kept at each level. widest: the largest number of prefixes that a query may end with."""
         self._trie, self._beams, self._width = trie, beams, 0
