@@ -35,7 +35,6 @@ Work = Callable[[list[Queued], Options], Sequence[Answer]]
 Name = tuple[Hashable, ...]
 
 PAUSE = 0.001  # seconds
-CLOSED = "this search engine was closed"
 
 
 @dataclass(frozen=True)
@@ -85,8 +84,6 @@ class Batcher:
 
     def __init__(self):
         self._requests: SimpleQueue[_Request | None] = SimpleQueue()  # None: no more will come
-        self._lock = threading.Lock()
-        self._closed = False
         self._thread = threading.Thread(target=_serve, args=(self._requests,), name="engine", daemon=True)
         self._thread.start()
         weakref.finalize(self, self._requests.put, None)
@@ -98,8 +95,8 @@ class Batcher:
 
         work: gets at most `size` queries at once, other callers' among them if they ask for the same work with equal
             options. It sets up thread-local state, such as torch.inference_mode, itself. It may call `run`.
-        Raises what `work` raises for these queries, concurrent.futures.CancelledError if the caller left before its
-        last part was started, and RuntimeError if this was closed before.
+        Raises what `work` raises for these queries, and concurrent.futures.CancelledError if the caller left before its
+        last part was started.
         """
         parts = (queries[start : start + size] for start in range(0, len(queries), size))
         if threading.current_thread() is self._thread:  # called by work
@@ -111,20 +108,9 @@ class Batcher:
         (answer,) = self.run(lambda *_: [function()], [None], None, size=1)
         return answer
 
-    def close(self) -> None:
-        """End the thread when the current batch is done. Callers that still wait get a RuntimeError."""
-        with self._lock:
-            self._closed = True
-            self._requests.put(None)
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
-
     def _wait(self, request: _Request) -> Sequence[Answer]:
         try:  # before it is queued: an interrupt may come at any time
-            with self._lock:
-                if self._closed:
-                    raise RuntimeError(CLOSED)
-                self._requests.put(request)
+            self._requests.put(request)
             return request.future.result()
         finally:
             request.future.cancel()  # changes nothing unless the caller was interrupted
@@ -167,12 +153,10 @@ def _serve(requests: SimpleQueue[_Request | None]) -> None:
             waiting.append(requests.get())
         while not requests.empty():
             waiting.append(requests.get())
-        if None in waiting:
-            break
+        if None in waiting:  # whoever waits holds the Batcher, so no one does
+            return
         if _work_on(_next_batch(waiting, turns)) > 1:
             time.sleep(PAUSE)
-    for request in filter(None, waiting):
-        request.fail(RuntimeError(CLOSED))
 
 
 def _listens(caller: Caller) -> bool:

@@ -10,7 +10,6 @@ import time
 import weakref
 from concurrent.futures import CancelledError
 from pathlib import Path
-from queue import SimpleQueue
 from types import SimpleNamespace
 
 import pytest
@@ -78,9 +77,7 @@ class Crowd:
 
 @pytest.fixture
 def batcher():
-    batcher = Batcher()
-    yield batcher
-    batcher.close()
+    return Batcher()
 
 
 def test_a_large_request_is_split_and_its_answers_come_back_in_order(batcher):
@@ -212,17 +209,6 @@ def test_an_error_in_the_cancellation_check_of_a_caller_that_was_interrupted_mea
     assert not request.is_waiting() and request.future.cancelled()
 
 
-def test_closing_reaches_the_callers_behind_one_that_was_interrupted():
-    gone, other = (batching._Request(Device(), "", [number], 4) for number in (1, 2))
-    gone.future.cancel()
-    gone.future.set_running_or_notify_cancel()  # as when a batch was formed around it
-    requests = SimpleQueue()
-    for request in (gone, other, None):
-        requests.put(request)
-    batching._serve(requests)
-    assert isinstance(other.future.exception(TIMEOUT), RuntimeError)
-
-
 def test_an_error_in_the_question_who_listens_stops_nobody(batcher):
     with Crowd(batcher, Device()) as crowd:
         crowd.ask([1], caller=Caller(("a",), listens=lambda: 1 / 0))
@@ -283,22 +269,6 @@ def test_an_interrupted_caller_withdraws_its_queries(batcher, interruptible):
         crowd.ask([1])
 
     assert [queries for _, queries in device.batches] == [[0], [1]]
-
-
-def test_closing_ends_the_current_batch_and_refuses_the_waiting_ones(batcher):
-    with Crowd(batcher, device := Device()) as crowd:
-        crowd.ask([1])
-        closing = threading.Thread(target=batcher.close)
-        closing.start()
-        closing.join(0.05)
-        assert closing.is_alive() and batcher._thread.is_alive()
-
-    closing.join(TIMEOUT)
-    assert crowd.answers[0] == [0] and not batcher._thread.is_alive()
-    assert isinstance(crowd.answers[1], RuntimeError) and "closed" in str(crowd.answers[1])
-    with pytest.raises(RuntimeError, match="closed"):
-        batcher.run(device, [1], "", size=4)
-    batcher.close()
 
 
 def test_the_thread_ends_with_its_owner_and_keeps_nothing_alive():
