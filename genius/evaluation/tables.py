@@ -9,9 +9,7 @@ import pandas as pd
 
 from genius.collections.layout import TASKS
 from genius.metrics.hit_rate import USUAL_CUT
-from genius.schema import Modality
 
-MODALITY_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "pair"}
 UNKNOWN = "–"
 
 
@@ -25,8 +23,13 @@ def table(
 
 
 def task_name(task: int) -> str:
-    query, candidate = TASKS[task]
-    return f"{task} {MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
+    """2 -> 2 text → pair."""
+    return f"{task} {modalities_of(task)}"
+
+
+def modalities_of(task: int) -> str:
+    """2 -> text → pair."""
+    return " → ".join(modality.name.lower() for modality in TASKS[task])
 
 
 def dataset_name(row: dict[str, Any]) -> str:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_mutual_info_score
 
-from genius.collections.layout import TASKS
 from genius.evaluation.paper_ablations import CAPTION_TO_IMAGE, FULL, QUERIES_PER_SECOND
-from genius.evaluation.tables import MODALITY_NAMES, UNKNOWN, decimals, percent, table
+from genius.evaluation.tables import UNKNOWN, decimals, modalities_of, percent, table
 from genius.metrics.code_health import purity
 from genius.schema import Modality
 from genius.trie.ids import packed_bytes
@@ -246,9 +245,8 @@ def _columns(spec: AblationTable, first: Result) -> list[str]:
 
 
 def _column_name(column: dict[str, Any]) -> str:
-    query, target = (MODALITY_NAMES[modality] for modality in TASKS[column["task"]])
     cut = "" if column["cut"] == 5 else f" (hit@{column['cut']})"
-    return f"{column['dataset']} {query} → {target}{cut}"
+    return f"{column['dataset']} {modalities_of(column['task'])}{cut}"
 
 
 def _paper_column(spec: AblationTable, column: dict[str, Any]) -> int:

@@ -10,8 +10,7 @@ from typing import Any
 from plotly.graph_objects import Bar, Figure, Scatter
 from plotly.subplots import make_subplots
 
-from genius.collections.layout import TASKS
-from genius.evaluation.tables import MODALITY_NAMES
+from genius.evaluation.tables import modalities_of
 from genius.explore.report_tables.ablation_tables import chosen_table
 from genius.explore.report_tables.paper_tables import throughput_points
 from genius.explore.report_tables.report_data import Report
@@ -296,5 +295,4 @@ def _axis_title(text: str) -> dict[str, Any]:
 
 
 def _row_name(row: Report) -> str:
-    query, candidate = TASKS[row["task"]]
-    return f"{escaped(row['dataset'])}<br>{MODALITY_NAMES[query]} → {MODALITY_NAMES[candidate]}"
+    return f"{escaped(row['dataset'])}<br>{modalities_of(row['task'])}"
