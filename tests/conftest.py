@@ -11,9 +11,10 @@ import pytest
 if "PYTEST_XDIST_WORKER" in os.environ:  # before torch starts: several processes share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-if "GRADIO_TEMP_DIR" not in os.environ:  # a server that ends deletes its uploads, and equal ones of other processes
-    os.environ["GRADIO_TEMP_DIR"] = tempfile.mkdtemp(prefix="uploads-")
-    atexit.register(shutil.rmtree, os.environ["GRADIO_TEMP_DIR"], ignore_errors=True)
+# Each process has its own, within that of the process that started it, whose environment it has:
+# a server that ends deletes its files, and equal ones of other servers
+os.environ["GRADIO_TEMP_DIR"] = tempfile.mkdtemp(prefix="uploads-", dir=os.environ.get("GRADIO_TEMP_DIR"))
+atexit.register(shutil.rmtree, os.environ["GRADIO_TEMP_DIR"], ignore_errors=True)
 
 HERE = Path(__file__).parent
 SLOW = 3_600  # seconds that a test marked slow may take; others: `timeout` in pyproject.toml
