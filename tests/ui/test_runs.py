@@ -17,6 +17,7 @@ from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
 from genius.ui.runs import HostedRun
 from genius.ui.security import MAX_JSON, Policy
 from genius.ui.serving import Hosting, serve
+from tests.waiting import wait_until
 
 BROWSER = {"accept": "text/html,*/*"}
 
@@ -205,5 +206,6 @@ def test_the_credits_of_each_run_are_plain_text_and_no_way_to_other_files(fresh)
 
 def test_a_load_does_not_hold_up_the_others(fresh):
     fresh.client.get("/run/two%20words/", headers=BROWSER)
+    wait_until(lambda: len(fresh.loads) == 2)
     assert '"one"' in word(fresh.client, "") and fresh.client.get("/healthz").status_code == 200
     assert fresh.loads == ["one", "two words"] and not fresh.late, "it loads still"

@@ -3,6 +3,7 @@ import re
 import signal
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,9 @@ from genius.errors import UserError
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, listen, page_head, serve
+from tests.free_port import free_port
 from tests.ui.fake_engine import FakeEngine
+from tests.waiting import WAIT, wait_until
 
 OURS = {"panel", "hint-card", "part-surface", "part-box", "touring", "present"}  # classes that Gradio does not have
 RESTYLED = {"gradio-container", "html-container", "block", "image-frame", "pending", "dark"}  # Gradio's, on purpose
@@ -70,7 +73,7 @@ def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
     server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
     with httpx.stream("GET", f"{server.address}/gradio_api/heartbeat/visitor", trust_env=False, timeout=60):
         server.close()
-    assert server._ended.is_set()  # `close` gives up after a while
+        assert server._ended.wait(WAIT)  # `close` gives up after a while
     assert "Traceback" not in caplog.text
 
 
@@ -144,8 +147,7 @@ def test_a_server_that_shuts_down_answers_what_it_accepted_and_refuses_the_rest(
         ]
         site.started.wait(60)
         drained = threads.submit(site.server.drain)
-        while site.client.get("/healthz").json() != {"status": "draining"}:
-            pass
+        wait_until(lambda: site.client.get("/healthz").json() == {"status": "draining"})
         assert site.client.get("/healthz").status_code == 503
         for path in ("/gradio_api/call/slow", "/gradio_api/queue/join", "/gradio_api/upload", "/login"):
             refused = site.client.post(path, json={"data": []})
@@ -168,8 +170,7 @@ def test_an_answer_that_its_client_has_yet_to_fetch_is_delivered_too():
         event = call_slow(site.client)
         site.started.wait(60)
         drained = threads.submit(site.server.drain)
-        while site.client.get("/healthz").json() != {"status": "draining"}:
-            pass
+        wait_until(lambda: site.client.get("/healthz").json() == {"status": "draining"})
         assert '"done"' in site.client.get(f"/gradio_api/call/slow/{event}").text
         assert drained.result() == 0
 
@@ -186,15 +187,22 @@ def test_sigterm_ends_a_server_also_if_the_system_gives_it_to_another_thread(mon
     with slow_page() as site:
 
         def signalled():
+            assert waits.wait(WAIT)  # a signal before would end this test
+            time.sleep(0.2)
             signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
             if not drained.wait(20):
                 late.append("the server did not notice")
                 site.server.close()  # or `wait` would not return
 
-        drained, late = threading.Event(), []
+        def wait(seconds):
+            waits.set()
+            return wait_for_the_end(seconds)
+
+        drained, late, waits, wait_for_the_end = threading.Event(), [], threading.Event(), site.server._ended.wait
         monkeypatch.setattr(site.server, "drain", lambda: drained.set() or 7)
+        monkeypatch.setattr(site.server._ended, "wait", wait)
         with exit_on_sigterm():
-            threading.Timer(0.2, signalled).start()
+            threading.Thread(target=signalled).start()
             assert site.server.wait() == 7
     assert not late
 
@@ -209,9 +217,7 @@ def test_while_the_first_run_is_loaded_every_visitor_is_told(logins):
             gr.api(lambda: "hello", api_name="hello")
         return page
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     with ThreadPoolExecutor() as threads:
         serving = threads.submit(serve, [HostedRun(Path("one"), load)], Hosting(port=port, logins=logins))
@@ -233,9 +239,7 @@ def test_a_first_run_that_cannot_be_loaded_frees_the_address():
     def load():
         raise UserError("the encoder is missing")
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with pytest.raises(UserError, match="the encoder is missing"):
         serve([HostedRun(Path("one"), load)], Hosting(port=port))
     socket.create_server(("127.0.0.1", port)).close()
