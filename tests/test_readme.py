@@ -11,7 +11,6 @@ import re
 import runpy
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -26,6 +25,7 @@ from PIL import Image
 
 from genius.ui.serving import Server
 from tests import readmes
+from tests.free_port import free_port
 from tests.readmes import FRONT, READMES, ROOT
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
@@ -322,9 +322,7 @@ def test_an_app_command_serves_as_printed(command, workplace, monkeypatch):
 
 def serve_until(visit: Callable[[str], None], command: str, monkeypatch) -> None:
     """Run an app command on a free port; where it would wait for Ctrl+C, visit its address and end it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
 
     def wait(server: Server) -> None:
         try:

@@ -6,7 +6,6 @@ Sums are added in another order, which Adam can magnify; so weights agree within
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from safetensors.torch import load_file
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.run import Run
+from tests.free_port import free_port
 from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
 from training import distributed
@@ -57,15 +57,9 @@ def locked(collection, tmp_path_factory) -> Path:
     return folder / "alone"
 
 
-def free_port() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
-
-
 def launched(way: str, arguments: list[str]) -> str:
     """What two processes print; either the documented command starts them, or the first one forks."""
-    port, environment, command = free_port(), {"OMP_NUM_THREADS": "1"}, [sys.executable]
+    port, environment, command = str(free_port()), {"OMP_NUM_THREADS": "1"}, [sys.executable]
     if way == "accelerate launch":
         command += ["-m", "accelerate.commands.launch", *LAUNCH, f"--main_process_port={port}"]
     else:
@@ -161,7 +155,7 @@ def test_one_process_makes_the_index(alone, together):
 
 def test_the_others_go_on_if_the_main_process_fails_in_what_it_does_first():
     """The second process then meets the same fault; it does not wait until it is ended."""
-    port = free_port()
+    port = str(free_port())
     started = [
         subprocess.Popen(
             [sys.executable, "-c", FAILS_FIRST],
