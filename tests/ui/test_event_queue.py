@@ -79,7 +79,9 @@ class Visitor:
 
 def test_clients_take_turns(served):
     many, few = Visitor(served, "127.0.0.2"), Visitor(served, "127.0.0.3")
-    for text in ("a", "b", "c"):
+    many.ask("a")
+    wait_until(lambda: served.engine.started)
+    for text in ("b", "c"):
         many.ask(text)
     few.ask("d")  # after b, which waits longer
     served.engine.gate.set()
@@ -148,7 +150,7 @@ def test_sessions_of_answered_events_are_forgotten(served, monkeypatch, fetched)
         event = visitor.post(str(number)).raise_for_status().json()["event_id"]
         if fetched:
             visitor.listen(str(number), event)
-        wait_until(lambda: not queue.event_ids_to_events)
+        wait_until(lambda: not queue.event_ids_to_events and not security.listeners.streams)
     assert len(queue.pending_event_ids_session) == len(queue.pending_messages_per_session) == 3
 
 
@@ -204,9 +206,11 @@ def test_an_answer_that_nobody_came_for_in_time_is_not_waited_for(served, monkey
 def test_an_answer_whose_tab_is_closed_is_not_waited_for(served):
     visitor, queue = Visitor(served), served.page._queue
     visitor.post("mug", session_hash="tab").raise_for_status()
+    wait_until(lambda: served.engine.started)
     with visitor.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": "tab"}) as stream:
         assert next(stream.iter_lines()) and queue.has_undelivered()
     wait_until(lambda: not any(event.alive for job in queue.active_jobs if job for event in job))
+    wait_until(lambda: not security.listeners.has("tab"))
     served.engine.gate.set()
     wait_until(lambda: not queue.event_ids_to_events)
     assert not queue.has_undelivered()
