@@ -15,6 +15,7 @@ from genius.collections import images
 from genius.collections.images import MAX_BYTES, open_image, thumbnail
 from genius.errors import UserError
 from tests.collections.samples import encoded, picture
+from tests.waiting import WAIT
 
 
 def png_claiming(width: int, height: int) -> bytes:
@@ -213,7 +214,7 @@ def test_images_are_decoded_together_only_as_long_as_their_pixels_fit(monkeypatc
     def on_white(image):
         decoding.append(image)
         most.append(len(decoding))
-        second.wait(timeout=10)  # until as many as may are here
+        second.wait(WAIT)  # until as many as may are here
         decoding.pop()
         return image.convert("RGB")
 

@@ -62,7 +62,7 @@ def test_metrics_tell_nothing_of_what_clients_send(ask, served):
         None,
     )
     ask("on_search", "secret words", None, "", None, "", [], 20, 6, True, "secret mode", "any", "cosine", 0.25, None)
-    httpx.get(f"{served.url}/secret/path", trust_env=False)
+    httpx.get(f"{served.url}/secret/path", trust_env=False, timeout=60)
     assert "secret" not in " ".join(metrics(served.url))
 
 
@@ -77,7 +77,7 @@ def test_whatever_a_client_sends_the_metrics_stay_few(mode):
 
 
 def test_prometheus_can_read_them(served):
-    answer = httpx.get(f"{served.url}/metrics", trust_env=False)
+    answer = httpx.get(f"{served.url}/metrics", trust_env=False, timeout=60)
     assert answer.headers["content-type"].startswith("text/plain; version=")
     line = re.compile(r'# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"\n]*",?)+\})? [-+.e0-9]+')
     assert all(line.fullmatch(one) for one in answer.text.splitlines())

@@ -1,5 +1,4 @@
 import json
-import time
 from pathlib import Path
 
 import httpx
@@ -10,12 +9,15 @@ from genius.ui import page, security
 from genius.ui.common.context import ServedRun
 from genius.ui.page import header_view
 from tests.ui.fake_engine import FakeEngine
+from tests.waiting import WAIT, wait_until
 
 SEARCH = {"data": ["mug", None, "", 5, 3, "any"]}  # a request to the API
 
 
 def upload(served, name, content):
-    return httpx.post(f"{served.url}/gradio_api/upload", files={"files": (name, content)}, trust_env=False)
+    return httpx.post(
+        f"{served.url}/gradio_api/upload", files={"files": (name, content)}, trust_env=False, timeout=WAIT
+    )
 
 
 def picture(path, **fields):
@@ -105,7 +107,8 @@ def test_an_oversized_upload_is_refused(served):
 
 def test_files_of_the_server_are_not_served(served):
     for path in ("/etc/hostname", "genius/ui/page.py", "app.py"):
-        assert httpx.get(f"{served.url}/gradio_api/file={path}", trust_env=False).status_code in (403, 404)
+        answer = httpx.get(f"{served.url}/gradio_api/file={path}", trust_env=False, timeout=WAIT)
+        assert answer.status_code in (403, 404)
 
 
 def test_the_hooks_of_gradio_that_the_page_overrides_run_for_each_callback(ask, served, monkeypatch):
@@ -130,8 +133,7 @@ def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
 
     def answer(query, options):
         caller = served.engine.caller
-        while not caller.listens() and not caller.has_left():  # a client listens once it has asked
-            time.sleep(0.01)
+        wait_until(lambda: caller.listens() or caller.has_left())  # a client listens once it has asked
         seen.append((caller.name, caller.listens(), caller.has_left()))
         return ordinary(query, options)
 
@@ -140,10 +142,9 @@ def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
     [((address, session), listens, has_left)] = seen
     assert (address, listens, has_left) == ("127.0.0.1", True, False) and session
     monkeypatch.setattr(security, "GRACE", 1)
-    client = httpx.Client(base_url=f"{served.url}/gradio_api", trust_env=False)
+    client = httpx.Client(base_url=f"{served.url}/gradio_api", trust_env=False, timeout=WAIT)
     event = client.post("/call/search", json=SEARCH).json()["event_id"]
-    while len(seen) < 2:
-        time.sleep(0.01)
+    wait_until(lambda: len(seen) == 2)
     assert "complete" in client.get(f"/call/search/{event}").text  # so that it ends in this test
     assert seen[1] == (("127.0.0.1", ""), False, True)
 
@@ -151,7 +152,7 @@ def test_a_search_knows_whether_its_client_listens(ask, served, monkeypatch):
 def test_a_search_for_nobody_is_dropped_and_says_so(served, monkeypatch, caplog):
     monkeypatch.setattr(security, "GRACE", 0)
     monkeypatch.setattr(security.Listeners, "abandonment_check", lambda *_: lambda: True)
-    client = httpx.Client(base_url=served.url, trust_env=False)
+    client = httpx.Client(base_url=served.url, trust_env=False, timeout=WAIT)
     event = client.post("/gradio_api/call/search", json=SEARCH).json()["event_id"]
     assert "its client had left" in client.get(f"/gradio_api/call/search/{event}").text
     assert not caplog.records

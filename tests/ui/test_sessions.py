@@ -10,6 +10,7 @@ import httpx
 from genius.ui import serving
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
+from tests.waiting import wait_until
 
 
 @contextmanager
@@ -74,7 +75,4 @@ def test_the_states_of_a_page_that_was_closed_are_deleted_later(monkeypatch):
             next(beats)
             time.sleep(1.5)
             assert session.state_data
-        end = time.monotonic() + 30
-        while session.state_data and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not session.state_data
+        wait_until(lambda: not session.state_data)

@@ -34,7 +34,7 @@ def refused(client, *given, **named):
 
 
 def test_four_endpoints_are_public_and_nothing_else(served):
-    info = httpx.get(f"{served.url}/gradio_api/info", trust_env=False).json()
+    info = httpx.get(f"{served.url}/gradio_api/info", trust_env=False, timeout=60).json()
     assert set(info["named_endpoints"]) == {"/search", "/item", "/code_items", "/neighbours"}
     assert info["unnamed_endpoints"] == {}
 

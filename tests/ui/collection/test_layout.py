@@ -30,9 +30,8 @@ def served(tmp_path_factory):
 
 
 def uploaded(served, photo):
-    (path,) = httpx.post(
-        f"{served.url}/gradio_api/upload", files={"files": ("photo.jpg", photo.read_bytes())}, trust_env=False
-    ).json()
+    files = {"files": ("photo.jpg", photo.read_bytes())}
+    (path,) = httpx.post(f"{served.url}/gradio_api/upload", files=files, trust_env=False, timeout=60).json()
     return {"path": path, "meta": {"_type": "gradio.FileData"}}
 
 

@@ -1,5 +1,4 @@
 import json
-import time
 
 import pytest
 from gradio.data_classes import ImageData
@@ -7,6 +6,7 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.ui.common.components import LARGEST_SIDE, UI_FOLDER, Panel, UploadCache, UploadedImage
+from tests.waiting import wait_until
 
 SCRIPTS = [file for file in sorted(UI_FOLDER.glob("*/*.js")) if "const draw = " in file.read_text()]
 
@@ -76,10 +76,7 @@ def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(p
     uploads = UploadCache(seconds=0.05)
     for _ in range(2):
         first = uploads.open(str(photo), None)
-        end = time.monotonic() + 10
-        while uploads._opened.cache_info().currsize and time.monotonic() < end:
-            time.sleep(0.01)
-        assert not uploads._opened.cache_info().currsize
+        wait_until(lambda: not uploads._opened.cache_info().currsize)
         assert uploads.open(str(photo), None) is not first
 
 

@@ -7,6 +7,7 @@ from gradio.helpers import special_args
 
 from genius.errors import UserError
 from genius.ui.search.newest import Newest, if_still_shown, newest_only
+from tests.waiting import WAIT
 
 
 def while_waiting(newest, wrap, answer, then):
@@ -15,15 +16,15 @@ def while_waiting(newest, wrap, answer, then):
 
     def slow():
         begun.set()
-        assert go.wait(10)
+        assert go.wait(WAIT)
         return answer
 
     running = threading.Thread(target=lambda: returned.append(wrap(slow)(newest)))
     running.start()
-    assert begun.wait(10)
+    assert begun.wait(WAIT)
     then()
     go.set()
-    running.join(10)
+    running.join(WAIT)
     return returned[0]
 
 
