@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 import time
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +12,7 @@ from PIL import Image
 from genius.ui.search import blend
 from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
+from tests.waiting import WAIT
 
 pytestmark = pytest.mark.browser
 
@@ -79,17 +81,18 @@ def test_the_server_is_asked_when_the_kind_of_query_changes_and_not_at_each_keys
 
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
-    search_of, ended = served.engine.search, []
+    search_of, searched, ended = served.engine.search, threading.Event(), []
 
     def pictures_slowly(queries, *rest):
         if queries[0].image:
-            time.sleep(2)
+            assert searched.wait(WAIT)
             ended.append(queries[0])
         return search_of(queries, *rest)
 
     monkeypatch.setattr(served.engine, "search", pictures_slowly, raising=False)
     page.locator("#examples .example").first.click()
     search(page, "mug")
+    searched.set()
     while not ended:
         page.wait_for_timeout(100)
     page.wait_for_timeout(1000)
@@ -104,8 +107,9 @@ def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it
     field.click()
     field.press("ArrowDown")
     field.press("Enter")
+    page.wait_for_function("document.querySelector('#instruction input').value")
     page.wait_for_timeout(500)
-    assert field.input_value() and len(served.engine.queries) == before
+    assert len(served.engine.queries) == before
     field.fill("zzz")
     field.evaluate(
         "field => field.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true}))"
@@ -133,12 +137,17 @@ def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     """Gradio repeats an event that came while another was answered, with the data of that other one."""
     page = visit()
     search(page, "A red dog.")
-    rows, answered = [], slowed(blend.interpolate)
-    monkeypatch.setattr(
-        blend, "interpolate", lambda *given, **caller: rows.append(given[3]) or answered(*given, **caller)
-    )
+    rows, clicked, interpolate = [], threading.Event(), blend.interpolate
+
+    def once_all_are_clicked(*given, **caller):
+        rows.append(given[3])
+        assert clicked.wait(WAIT)
+        return interpolate(*given, **caller)
+
+    monkeypatch.setattr(blend, "interpolate", once_all_are_clicked)
     for place in range(3):
         act(page, place, "Blend")
+    clicked.set()
     for _ in range(600):  # in which the first and the last are answered
         page.wait_for_timeout(100)
         if len(rows) == 2:
