@@ -42,16 +42,18 @@ def test_it_plays_once_in_less_than_two_seconds_and_stays(visit):
     strip = search(visit())
     settled(strip)
     assert hidden(strip) == 0 and len(codes(strip)) == 4
-    spent = strip.page.evaluate(
-        """async () => {
-        const button = document.querySelector('#strip .play'), begun = performance.now();
+    ahead, milliseconds = strip.page.evaluate(  # by its own steps: a busy machine takes longer
+        """() => {
+        const button = document.querySelector('#strip .play');
+        let step, every, spent = 0;
+        window.setInterval = (advance, period) => { [step, every] = [advance, period]; return 7; };
         button.click();
         const ahead = document.querySelectorAll('#strip .ahead').length;
-        while (button.textContent !== 'Play again') await new Promise(requestAnimationFrame);
-        return [ahead, performance.now() - begun];
+        for (; button.textContent !== 'Play again' && spent < 10_000; spent += every) step();
+        return [ahead, spent];
     }"""
     )
-    assert spent[0] > 0 and spent[1] < 2_000
+    assert ahead > 0 and 0 < milliseconds < 2_000
     assert hidden(strip) == 0
 
 
