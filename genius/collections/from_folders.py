@@ -49,6 +49,8 @@ class RowCount:
         line = f"{self.dataset:16} {kind:30} queries: {queries}  candidates {self.candidates:7,}"
         if not self.unreadable:
             return line
+        if len(self.unreadable) == 1:
+            return f"{line}\n1 image was left out: {self.unreadable[0]}"
         return f"{line}\n{len(self.unreadable):,} images were left out; the first: {self.unreadable[0]}"
 
 

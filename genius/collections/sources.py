@@ -104,8 +104,10 @@ def read_source(folder: Path) -> Source:
         records = [Record(id=path, image=path, line=0) for path in _image_files(folder)]
     else:
         records = _merge(table, _csv_rows(table) if table.suffix.lower() == ".csv" else json_lines(table))
+    if not records and table is not None:
+        raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
     if not records:
-        raise UserError(f"{table or folder} contains no images; a source needs PNG, JPEG or WebP files")
+        raise UserError(f"{folder} contains no images; a source needs PNG, JPEG or WebP files")
     pairs = folder / PAIRS
     return Source(folder, table, records, list(_composed_pairs(pairs, records)) if pairs.is_file() else [])
 

@@ -98,6 +98,8 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
         "images/photos/2.png",
     }
     assert "2 images were left out; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
+    row.unreadable.pop()
+    assert "1 image was left out: " in str(row)
     for name in ("0.png", "2.png"):
         (tmp_path / "photos" / name).unlink()
     with pytest.raises(UserError, match="1.png is not a readable PNG"):

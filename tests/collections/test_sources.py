@@ -111,8 +111,8 @@ def test_a_bad_record_is_named_by_file_and_line(folder, line, says):
         ("image,image\na.png,b.png\n", ":1: two columns have the same name"),
         ('image,text\na.png,"x\n', ":2: the row is not valid CSV"),
         ("picture,text\na.png,x\n", ":2: the row names no image"),
-        ("image,text\n", "contains no images"),
-        ("", "contains no images"),
+        ("image,text\n", "table.csv has no rows; expected one for each image"),
+        ("", "has no rows"),
     ],
 )
 def test_a_bad_csv_is_named_by_file_and_line(folder, content, says):
