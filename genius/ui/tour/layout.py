@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from genius.errors import UserError
+from genius.examples import Example
 from genius.explore.code_patterns import format_pattern
 from genius.explore.map_data import View, read_maps
 from genius.explore.tour import Tour, TourStep, tour_of
@@ -45,7 +46,7 @@ class TourCallbacks:
         number = min(max(number, 1), len(tour.steps)) if type(number) is int else 1
         step = tour.steps[number - 1]
         return (
-            step_view(tour, number, self.pair(index, tour), self.instructions(tour)),
+            step_view(tour, number, self.pair(index, tour), self.several(tour)),
             {TourStep.INSTRUCTIONS: tour.several, TourStep.STRIP: tour.single}.get(step),
             {
                 TourStep.SHARED: format_pattern(tour.shared, "."),
@@ -72,8 +73,8 @@ class TourCallbacks:
             for row, item, codes in zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
         ]
 
-    def instructions(self, tour: Tour) -> int:
-        return 0 if tour.several is None else len(self.served.examples[tour.several].instructions)
+    def several(self, tour: Tour) -> Example | None:
+        return None if tour.several is None else self.served.examples[tour.several]
 
 
 def on_view(event: gr.EventData) -> str:

@@ -34,10 +34,11 @@ const reveal = (made, id, tries = 80) => setTimeout(() => {
 const draw = value => {
   document.body.classList.toggle('touring', Boolean(value));
   if (!value) return [];
-  const {number, of, title, text, pair} = value;
+  const {number, of, title, text, picture, pair} = value;
   const last = number === of;
   const heading = node('h2', {tabindex: '-1'}, title);
   const made = node('section', {class: `tour at-${value.step}`, 'aria-label': 'Guided tour'},
+    ...picture ? [node('img', {class: 'tour-asked', src: picture, alt: 'The picture of the query'})] : [],
     node('div', {class: 'tour-words'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
       node('p', {'data-announced': ''}, text), ...value.views.length ? [views(value.views)] : []),
     ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from genius.examples import Example
 from genius.explore.code_patterns import format_pattern
 from genius.explore.tour import Tour, TourStep
-from genius.ui.common.formatting import shared_prefix
+from genius.ui.common.formatting import data_uri, shared_prefix, small_webp
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 REVEALED = {  # elem_id of the part of the page that a step is about
@@ -20,14 +21,15 @@ REVEALED = {  # elem_id of the part of the page that a step is about
 }
 
 
-def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], instructions: int) -> dict[str, Any]:
+def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], several: Example | None) -> dict[str, Any]:
     """What tour.js draws at a step, numbered from 1.
 
-    items: the two of TourStep.SHARED, as `tile` gives them, with "codes". instructions: of the example of
+    items: the two of TourStep.SHARED, as `tile` gives them, with "codes". several: the example of
     TourStep.INSTRUCTIONS.
     """
     step = tour.steps[number - 1]
-    title, text = words(tour, step, instructions)
+    title, text = words(tour, step, len(several.instructions) if several else 0)
+    asked = several.picture if several and step == TourStep.INSTRUCTIONS else None  # scrolled out of view by `reveals`
     return {
         "number": number,
         "of": len(tour.steps),
@@ -35,6 +37,7 @@ def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], instruct
         "title": title,
         "text": text,
         "reveals": REVEALED[step],
+        "picture": data_uri(small_webp(asked)) if asked else None,
         "pair": [{**item, "shared": shared_prefix(*(one["codes"] for one in items))} for item in items]
         if step == TourStep.SHARED
         else [],
@@ -68,7 +71,7 @@ def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
         ),
         TourStep.PATTERN: (
             "Codes have a meaning",
-            f"Below are all items with the codes {format_pattern(tour.pattern)}. The star stands for any kind of item, "
+            f"These are all items with the codes {format_pattern(tour.pattern)}. The star stands for any kind of item, "
             "so pictures and texts of the same thing come together.",
         ),
         TourStep.MAP: (

@@ -23,6 +23,7 @@ def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit):
     last = int(step(page).split()[-1])
     assert last >= 3
     page.locator("#cards .instruction").first.wait_for()
+    assert page.locator("#tour .tour-asked").is_visible()  # the page is scrolled past the picture that it asks about
     for number in range(2, last + 1):
         move(page, "Next", number)
         page.wait_for_url(re.compile(rf"\?tour={number}$"))

@@ -38,6 +38,7 @@ def test_each_step_sends_what_its_tab_shows(callbacks, monkeypatch, step, sent):
     panel, *signals = callbacks.on_step(WHOLE.steps.index(step) + 1)
     assert panel["step"] == step and panel["of"] == 6 and tuple(signals) == sent
     assert bool(panel["pair"]) == (step == TourStep.SHARED) and bool(panel["views"]) == (step == TourStep.MAP)
+    assert bool(panel["picture"]) == (step == TourStep.INSTRUCTIONS)
 
 
 def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
@@ -77,12 +78,12 @@ def test_another_address_opens_no_step(callbacks, address):
 
 def test_texts_are_short_and_name_the_runs_own_codes():
     for number in range(1, 7):
-        shown = step_view(WHOLE, number, PAIR, 3)
+        shown = step_view(WHOLE, number, PAIR, EXAMPLES[0])
         assert shown["title"] and len(shown["text"]) <= 200
-    assert step_view(WHOLE, 1, PAIR, 3)["title"] == "One picture, three instructions"
-    assert "* · 4 · 5" in step_view(WHOLE, 4, PAIR, 3)["text"]
-    assert [one["shared"] for one in step_view(WHOLE, 3, PAIR, 3)["pair"]] == [4, 4]
-    assert [one["name"] for one in step_view(WHOLE, 5, PAIR, 3)["views"]] == ["features", "codes-9"]
+    assert step_view(WHOLE, 1, PAIR, EXAMPLES[0])["title"] == "One picture, three instructions"
+    assert "* · 4 · 5" in step_view(WHOLE, 4, PAIR, EXAMPLES[0])["text"]
+    assert [one["shared"] for one in step_view(WHOLE, 3, PAIR, EXAMPLES[0])["pair"]] == [4, 4]
+    assert [one["name"] for one in step_view(WHOLE, 5, PAIR, EXAMPLES[0])["views"]] == ["features", "codes-9"]
     assert spelled(3) == "three" and spelled(12) == "12"
 
 
