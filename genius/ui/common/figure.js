@@ -8,7 +8,8 @@ const pointData = point => ({
   label: point.label ?? null,
 });
 // A finger that drags over a figure scrolls the page, unless its visitor chose another mode.
-let chosen = null, dragMode = matchMedia('(pointer: coarse)').matches ? false : null;
+const touched = matchMedia('(pointer: coarse)').matches;
+let chosen = null, dragMode = touched ? false : null;
 const onClick = ({points}) => {
   const [first] = points.map(pointData);
   if (first?.value == null) return;    // bars and lines stand for no item and no prefix
@@ -56,7 +57,9 @@ const draw = async () => {
   const {data, layout} = JSON.parse(props.value);
   host.style.height = `${layout.height ?? props.figure_height}px`;
   if (dragMode !== null) layout.dragmode = dragMode;
-  await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: 'hover',
+  // Without a mouse plotly's buttons never go, and would cover a legend that lies above.
+  const buttons = touched && layout.legend?.yref === 'container' ? false : 'hover';
+  await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: buttons,
     plotGlPixelRatio: devicePixelRatio,     // plotly's own is 2: four times the pixels, which hosts without a GPU paint
     modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
   drawRing();

@@ -77,3 +77,18 @@ def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     page = visit(f"/?tab=reports&__theme={theme}", width=390)
     drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_on_a_touch_screen_no_buttons_lie_over_a_legend(browser, served):
+    with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
+        page = phone.new_page()
+        page.goto(served.url + "/?tab=reports")
+        drawn(page)
+        plots = page.locator(".js-plotly-plot", has=page.locator(".legendtext"))
+        covered = """plot => {
+          const buttons = plot.querySelector('.modebar')?.getBoundingClientRect();
+          const inside = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+          return Boolean(buttons) && [...plot.querySelectorAll('.legendtext')].some(
+            text => inside(text.getBoundingClientRect(), buttons));
+        }"""
+        assert plots.count() >= 3 and not any(plot.evaluate(covered) for plot in plots.all())
