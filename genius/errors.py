@@ -41,11 +41,15 @@ def quoted(value: object) -> str:
 
 @contextmanager
 def exit_on_user_error() -> Iterator[None]:
-    """For command lines: a UserError or an error of the disk becomes one line on stderr and exit status 2."""
+    """For command lines: a UserError or an error of the disk becomes one line on stderr and exit status 2, Ctrl+C
+    one line and status 130, which shells use for it."""
     try:
         yield
     except UserError as error:
         sentence = str(error)
+    except KeyboardInterrupt:
+        print("stopped; finished work is kept: run the command again", file=sys.stderr)
+        raise SystemExit(130) from None
     except Exception as error:
         problem = disk_problem(error)
         if problem is None:

@@ -31,6 +31,13 @@ def test_a_command_ends_with_a_sentence_on_a_full_or_protected_disk(error, sente
     assert re.match(sentence, printed), printed
 
 
+def test_ctrl_c_ends_a_command_with_a_sentence(capsys):
+    with pytest.raises(SystemExit) as ended, exit_on_user_error():
+        raise KeyboardInterrupt
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "stopped; finished work is kept: run the command again\n"
+
+
 @pytest.mark.parametrize("error", [ValueError("No space left"), FileNotFoundError(errno.ENOENT, "gone"), KeyError("a")])
 def test_other_errors_pass(error):
     with pytest.raises(type(error)), exit_on_user_error():
