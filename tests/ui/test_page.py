@@ -44,6 +44,10 @@ def test_an_example_over_http_fills_the_form_and_answers(ask, served):
     assert summary["title"] == "Changed" and part is None and pictured == ""
 
 
+def test_a_change_of_the_collection_leaves_codes_alone_where_no_pattern_is_open(ask):
+    assert ask("on_changed", None)["success"]
+
+
 @pytest.mark.parametrize("event", [{}, {"index": 3}, {"index": -1}, {"index": "0"}, {"index": True}, {"index": None}])
 def test_an_example_that_is_not_there_never_reaches_the_engine(ask, served, event):
     before = len(served.engine.queries)

@@ -117,7 +117,7 @@ class Signal(gr.HTML):
     sections: elem_ids of accordions that may listen by `while_open`.
     """
 
-    def __init__(self, name: str, sections: Sequence[str] = ()):
+    def __init__(self, name: str, sections: Sequence[str] = (), **layout: Any):
         events = [("true", "sent")]
         events += [(f"document.querySelector('#{one} .label-wrap.open')", _open_event(one)) for one in sections]
         sending = " ".join(f"if ({condition}) trigger('{event}', {{}});" for condition, event in events)
@@ -127,6 +127,7 @@ class Signal(gr.HTML):
             visible="hidden",
             elem_id=f"signal-{name}",
             js_on_load=f"watch('value', () => {{ if (props.value) {{ {sending} }} }});",
+            **layout,
         )
 
     def while_open(self, section: str) -> Callable[..., Dependency]:

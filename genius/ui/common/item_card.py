@@ -30,6 +30,8 @@ class ItemCard(Panel):
 
     def __init__(self, name: str, context: Context, **layout: Any):
         super().__init__(name, "common/item_card.js", **layout)
+        if not layout.get("render", True):
+            return  # Gradio makes a copy for the visitor whose callback skips this panel; its events are wired already
 
         def on_neighbour(event: gr.EventData):
             return chosen_item_view(context.engine, event)

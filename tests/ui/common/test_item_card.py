@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import gradio as gr
 import pytest
 
 from genius.errors import UserError
-from genius.ui.common.item_card import item_card_view, on_code, on_query
+from genius.ui.common.context import Context, ServedRun, Shared
+from genius.ui.common.item_card import ItemCard, item_card_view, on_code, on_query
 from tests.ui.fake_engine import FakeEngine
 
 
@@ -22,6 +25,16 @@ def test_a_card_has_what_its_script_draws(engine):
     assert len(drawn["neighbours"]) == 8
     for near in drawn["neighbours"]:
         assert (near["picture"] is None) == (near["modality"] == "text") and near["cosine"].startswith("0.")
+
+
+def test_gradio_can_copy_a_card_that_a_callback_skips(engine):
+    with gr.Blocks() as blocks:
+        with gr.Tabs() as tabs:
+            pass
+        card = ItemCard("card", Context(engine, ServedRun(Path("made-up")), Shared.create(tabs)))
+    wired = len(blocks.fns)
+    copy = ItemCard(**{**card.constructor_args, "render": False})  # as gr.Blocks.postprocess_data does for gr.skip()
+    assert copy.elem_id == "card" and len(blocks.fns) == wired > 0
 
 
 def test_a_card_says_where_its_item_is_from_if_that_is_known(engine):
