@@ -32,8 +32,14 @@ class EncodedRow:
 
     @classmethod
     def encode(cls, engine: Engine, queries: Iterable[list[Query]]) -> EncodedRow:
-        """queries: batches, opened one at a time. Searches need no features, so they are not kept."""
-        return cls([replace(engine.encode(batch), features=None) for batch in queries])
+        """queries: batches, opened one at a time, and timed as if no picture had been encoded before. Searches need no
+        features, so they are not kept.
+        """
+        batches = []
+        for batch in queries:
+            engine.forget_images()
+            batches.append(replace(engine.encode(batch), features=None))
+        return cls(batches)
 
     def split(self, size: int) -> Iterator[EncodedQueries]:
         """In batches of at most `size` queries."""

@@ -224,6 +224,10 @@ class Engine:
         """
         self._batcher.run(self._cache_images, [image], None, 1, caller)
 
+    def forget_images(self) -> None:
+        """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
+        self._batcher.call(self.retriever.forget_images)
+
     def is_out_of_distribution(self, query: Query) -> bool | None:
         """Whether the query's image looks unlike those of the index; None without an image or a detector."""
         if query.image is None or self.ood_detector is None:

@@ -48,6 +48,10 @@ class ImageFeatureCache:
             self._features.popitem(last=False)
         return features
 
+    def clear(self) -> None:
+        """Forget every picture."""
+        self._features.clear()
+
 
 def _digest(image: Image.Image) -> bytes:
     """The same for the same pixels."""

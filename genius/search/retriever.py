@@ -106,6 +106,10 @@ class Retriever:
         """Encode images that will probably be searched with."""
         self._image_features.encode(images, [""] * len(images))
 
+    def forget_images(self) -> None:
+        """The next search with a picture encodes it anew."""
+        self._image_features.clear()
+
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         milliseconds, count = dict(encoded.milliseconds), len(encoded.z)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
+from genius.evaluation.encoded_queries import EncodedRow
 from genius.schema import Query
 from genius.search.engine import Engine
 from genius.search.image_feature_cache import ImageFeatureCache
@@ -82,3 +83,11 @@ def test_a_picture_that_was_remembered_does_not_pass_the_tower_in_its_search(tmp
     (found,) = other.search([Query(text="a dog", image=picture(3))])
     assert passed == [1, 0] and [hit.row for hit in found.hits] == [hit.row for hit in expected.hits]
     np.testing.assert_allclose(found.embedding, expected.embedding, atol=1e-5)
+
+
+def test_what_is_timed_encodes_each_picture_anew(tmp_path, passed):
+    engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
+    engine.cache_image(picture(3))
+    passed.clear()
+    row = EncodedRow.encode(engine, [[Query("a dog", picture(3)), Query("a cat", picture(3))], [Query("", picture(3))]])
+    assert passed == [1, 1] and [len(batch.z) for batch in row.batches] == [2, 1]
