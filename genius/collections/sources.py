@@ -18,6 +18,7 @@ import csv
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
 TABLES = (".csv", ".jsonl")
+SEPARATORS = ",;\t"  # of a CSV file's cells
 IMAGE_FIELDS = ("img_path", "image", "file")
 TEXT_FIELDS = ("txt", "text", "caption")
 SPLIT_NAMES = {
@@ -135,7 +137,10 @@ def _image_files(folder: Path) -> list[str]:
 
 
 def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row) for a CSV file with a header; quoted cells may contain line breaks."""
+    """Yield (line number, row) for a CSV file with a header; quoted cells may contain line breaks.
+
+    Cells are separated by commas, or by what the header has instead: Excel writes semicolons in many languages.
+    """
     numbers = []
 
     def lines() -> Iterator[str]:
@@ -143,7 +148,10 @@ def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             numbers.append(number)
             yield text + "\n"
 
-    reader = csv.reader(lines(), strict=True)
+    texts = lines()
+    first = next(texts, "")
+    separator = next((mark for mark in SEPARATORS if mark in first), SEPARATORS[0])
+    reader = csv.reader(chain([first], texts), delimiter=separator, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
         if len(set(header)) < len(header):

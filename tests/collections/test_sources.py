@@ -61,6 +61,14 @@ def test_a_csv_may_name_its_columns_in_several_ways(folder, image, text):
     assert record(source, "b.png").captions == [] and record(source, "b.png").split is None
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_cells_may_be_separated_as_spreadsheets_do(folder, separator):
+    rows = [("image", "text", "colour"), ("a.png", '"one, two; three"', "red")]
+    (folder / "table.csv").write_text("\n".join(map(separator.join, rows)))
+    source = read_source(folder)
+    assert record(source).captions == ["one, two; three"] and record(source).attributes == {"colour": "red"}
+
+
 def test_several_rows_for_an_image_are_its_captions(folder):
     (folder / "captions.csv").write_text("image,caption\na.png,first\nb.png,other\na.png,second\na.png,first\n")
     source = read_source(folder)
