@@ -162,6 +162,10 @@ NOT_RUN = {
     "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,
     "python -m genius.collections $GENIUS_DATA/flickr8k flickr8k": TOWERS,
     "python -m training flickr8k flickr8k-run --preset photos": TOWERS,
+    "python -m training.encoder flickr8k flickr8k-run --preset photos": TOWERS,
+    "python -m training.benchmarks.captions flickr8k-run $GENIUS_DATA/flickr8k "
+    '--to-image "Find a flickr8k image that shows what is described." '
+    '--to-text "Find a flickr8k caption that describes this image."': TOWERS,
     "python -m training.ranker flickr8k flickr8k-run": TOWERS,
     "python -m training.index flickr8k flickr8k-run --preset photos --set index.pool=union_test": TOWERS,
     "python -m genius.evaluation flickr8k-run --collection flickr8k --rows 0:flickr8k --limit 1000": TOWERS,

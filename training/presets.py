@@ -2,8 +2,8 @@
 
 `paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
 depart from their source, and why. The others are ours, for two CPU cores: `small` and `demo` train everything from
-scratch, `demo` made the run of the drawn world; `photos` trains heads behind pretrained towers and made the run of
-photographs.
+scratch, `demo` made the run of the drawn world; `photos` trains heads behind pretrained towers. The run of photographs
+has earlier heads, see training/photos/__main__.py.
 """
 
 from __future__ import annotations
@@ -179,13 +179,13 @@ DEMO = Settings(  # the shipped run: small enough for a repository
     index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70),
 )
 
-PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained towers
+PHOTOS = Settings(  # heads behind pretrained towers
     encoder=replace(
         SMALL.encoder,
         image_tower="tf_efficientnet_lite2",
         text_tower="sentence-transformers/all-MiniLM-L6-v2",
         architecture="",
-        epochs=12,
+        epochs=20,
         batch=1024,
         group=512,
         upsample_to=0,
@@ -197,9 +197,15 @@ PHOTOS = Settings(  # the shipped run of photographs: heads behind pretrained to
         bf16=False,
         extras=ExtrasSettings(modality_weight=0.5, instruction_swap_prob=0.2),
         towers=TowerSettings(
-            dim=SMALL_DIM, image_size=260, head="residual", image_dropout=0.3, text_dropout=0.3, resize_mode="squash"
+            dim=SMALL_DIM,
+            image_size=260,
+            head="residual",
+            hidden=2048,
+            image_dropout=0.5,
+            text_dropout=0.5,
+            resize_mode="squash",
         ),
-        locked=LockedSettings(enabled=True, views=1, phrasings=2, input_dropout=0.2),
+        locked=LockedSettings(enabled=True, views=4, phrasings=2, input_dropout=0.25),
     ),
     features=FeatureSettings(phrasings=2),
     quantizer=replace(SMALL.quantizer, epochs=8, upsample_to=0, half=True),

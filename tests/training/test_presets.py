@@ -19,7 +19,8 @@ from genius.models.fusion import Fusion, FusionConfig
 from training.checkpoint import fingerprint
 from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
-from training.presets import DEMO, PAPER, PAPER_TEXT, PHOTOS, PRESETS, SMALL
+from training.photos.__main__ import shipped_settings
+from training.presets import DEMO, PAPER, PAPER_TEXT, PRESETS, SMALL
 from training.settings import AUGMENTATIONS, Settings
 
 MBEIR = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
@@ -270,13 +271,10 @@ def test_demo_is_what_the_shipped_run_was_trained_with():
     assert recorded == json.loads(json.dumps(measured(DEMO)))
 
 
-def test_photos_is_what_the_shipped_run_was_trained_with():
-    recorded = json.loads(SHIPPED_PHOTOS.read_text())["settings"]
-    expected = dataclasses.replace(
-        PHOTOS,
-        index=dataclasses.replace(PHOTOS.index, pool="shipped"),
-        decoder=dataclasses.replace(PHOTOS.decoder, patience=0),  # two more epochs, neither of which was kept
-    )
+def test_training_photos_has_the_settings_of_the_shipped_run():
+    recorded, settings = json.loads(SHIPPED_PHOTOS.read_text())["settings"], shipped_settings(0)
+    patient = dataclasses.replace(settings.decoder, patience=0)  # two more epochs, neither of which was kept
+    expected = dataclasses.replace(settings, decoder=patient)
     assert recorded == json.loads(json.dumps(measured(expected, LATER | {"encoder": BASELINES})))
 
 
