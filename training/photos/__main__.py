@@ -47,7 +47,7 @@ ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
     "ask_by_text": [PHRASINGS["photos", 0][0][1]],
 }
 LARGEST = 80.0  # MB, of the shipped run
-HEADS = (  # of the shipped run, which is older than those of the preset
+HEADS = (  # of the shipped run; those of the preset are newer
     "encoder.epochs=12",
     "encoder.towers.hidden=1024",
     "encoder.towers.image_dropout=0.3",
