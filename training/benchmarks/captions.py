@@ -2,7 +2,7 @@
 
     python -m training.benchmarks.captions RUN $GENIUS_DATA/flickr8k
 
-The images of one split and all their captions are the two pools. Writes RUN/reports/captions.json and .md.
+The images of one split and all their captions are the two pools. Writes RUN/reports/encoder_captions.json and .md.
 
 Shapes: i images, c captions, q queries, p candidates, d embedding dim.
 """
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for row in rows
     ]
     write_report(
-        options.run / "reports" / "captions",
+        options.run / "reports" / "encoder_captions",
         {"folder": options.folder.resolve().name, "rows": rows},
         table(cells, text_columns=2) + "\n",
     )

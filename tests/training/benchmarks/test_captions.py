@@ -24,7 +24,7 @@ def test_both_directions_are_measured_with_and_without_an_instruction(run, tmp_p
         for n in range(9)
     ]
     main([str(run), str(write_source(tmp_path / "photos", records)), "--device", "cpu"])
-    report = json.loads((run / "reports" / "captions.json").read_text())
+    report = json.loads((run / "reports" / "encoder_captions.json").read_text())
     assert [row["search"] for row in report["rows"]] == ["caption → 7 images"] * 2 + ["image → 14 captions"] * 2
     assert [bool(row["instruction"]) for row in report["rows"]] == [False, True, False, True]
     assert all(row["hit"]["1"] <= row["hit"]["5"] <= row["hit"]["10"] for row in report["rows"])
