@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from tests.ui.browser.actions import point_at
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
@@ -195,10 +196,9 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served)
     assert named and all(text == names.get(prefix, "") for prefix, text in named)
     assert any(text for _, text in named)
     code = strip.locator(".row-id .code").first
-    code.hover()
     number = code.inner_text().split()[0]
     hint = page.locator("#hint-card")
-    hint.get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
+    point_at(code, hint.get_by_text(f"{number}: {MODALITIES[number]}", exact=True))
     page.mouse.move(0, 0)
     hint.wait_for(state="hidden")
 
@@ -215,9 +215,8 @@ def test_the_blend_shows_probabilities_and_other_codes_of_both_ends_and_names_th
         assert {one[0] for one in first.locator(".other").all_inner_texts()} <= {*MODALITIES}
         assert first.locator(".other").count() > 0
     code = page.locator("#blend .best .code").first
-    code.hover()
     number = code.inner_text()
-    page.locator("#hint-card").get_by_text(f"{number}: {MODALITIES[number]}", exact=True).wait_for()
+    point_at(code, page.locator("#hint-card").get_by_text(f"{number}: {MODALITIES[number]}", exact=True))
 
 
 def test_an_items_card_lists_what_its_codes_mean(visit):
