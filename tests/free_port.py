@@ -8,7 +8,7 @@ PORTS = range(20_000, 32_000)  # below those that systems give to whoever asks f
 
 
 def free_port() -> int:
-    """Nobody listens there, nor comes to by chance until the test does."""
+    """Nobody listens there, and no server that asks for any free port is given it."""
     while True:
         port = random.SystemRandom().choice(PORTS)  # another one than that of a test at the same time
         with suppress(OSError), socket.create_server(("", port)):

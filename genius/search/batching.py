@@ -42,7 +42,7 @@ class Caller:
     """Who waits for an answer. Its functions must be quick: the batching thread calls them before each batch."""
 
     name: Name = ()  # callers of equal first part take turns as one; among these the second part counts, and so on
-    listens: Callable[[], bool] = lambda: True  # for the answer; requests of those who do not yet wait for all others
+    listens: Callable[[], bool] = lambda: True  # for the answer; while it does not, all others go first
     has_left: Callable[[], bool] = lambda: False  # its requests are dropped
 
 
