@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
 
 from genius.errors import UserError, exit_on_user_error
-from genius.schema import FAST_DTYPES
+from genius.schema import DECODER_DTYPES
 from genius.ui.access import check_editing, check_origins, read_logins
 
 if TYPE_CHECKING:
@@ -107,11 +107,11 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     parser.add_argument(
-        "--fast-dtype",
-        choices=FAST_DTYPES,
-        default=FAST_DTYPES[0],
-        help="arithmetic of the decoder in mode fast; bfloat16 is faster on processors and GPUs that compute in it, "
-        "and results may differ (default: %(default)s)",
+        "--decoder-dtype",
+        choices=DECODER_DTYPES,
+        default=DECODER_DTYPES[0],
+        help="arithmetic of the decoder, except in exact search: int8 is fastest on processors, bfloat16 on GPUs; "
+        "results may differ a little (default: %(default)s)",
     )
     parser.add_argument(
         "--log-json",
@@ -194,7 +194,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         def load(run: Path) -> Page:
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
             served = ServedRun.read(run, options.editable, run_names, kept)
-            engine = Engine.load(run, options.device, options.fast_dtype)
+            engine = Engine.load(run, options.device, options.decoder_dtype)
             engine.follow()
             return build(engine, served)
 

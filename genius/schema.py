@@ -16,7 +16,7 @@ from PIL import Image
 from genius.errors import quoted
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
-FAST_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in mode fast
+DECODER_DTYPES = ("float32", "bfloat16", "int8")  # arithmetic of the decoder in modes set and fast
 RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
 RANKINGS = ("cosine", "ranker")  # what re-ranking orders by: the embeddings' cosine, as published, or the run's ranker
 
@@ -197,7 +197,7 @@ class SearchResult:
     modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
     mode: str = "exact"  # of the beam search
     ranking: str | None = None  # what the hits are ordered by, one of RANKINGS; None: by ID score
-    dtype: str = "float32"  # of the decoder, one of FAST_DTYPES
+    dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
     certified: bool | None = None  # the generated IDs are provably the best of all; None: not checked
     out_of_distribution: bool | None = None  # the image is unlike the indexed ones; None: no image or no detector

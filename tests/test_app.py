@@ -73,7 +73,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, mon
 
     app.main(
         f"--run {one} --run {two} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu "
-        "--editable --fast-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
+        "--editable --decoder-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
     )
 
     hosting = serving.Hosting(

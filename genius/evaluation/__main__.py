@@ -22,7 +22,7 @@ from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import (
     add_answerable,
     add_collection_and_device,
-    add_fast_dtype,
+    add_decoder_dtype,
     add_limit,
     add_rows,
     add_run,
@@ -99,7 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="also search by the fused features of all items; encodes them again, unless training left them in the run",
     )
-    add_fast_dtype(parser)
+    add_decoder_dtype(parser)
     return parser
 
 
@@ -122,14 +122,14 @@ def main(arguments: list[str]) -> None:
         trained_on=manifest.get("transferred", {}).get("collection", ""),
     )
     keep_freed_memory()
-    engine = Engine.load(options.run, options.device, options.fast_dtype)
+    engine = Engine.load(options.run, options.device, options.decoder_dtype)
     recipe = None if options.collection else WorldRecipe.from_manifest(manifest)
     report = {"command": command_line(MODULE, arguments), "run": options.run.resolve().name}
     searches = options.run / "reports" / SEARCHES
     facts = [
         {name: part["digest"] for name, part in manifest["parts"].items()},
         {name: value for name, value in asdict(evaluated).items() if name not in CHOICES},
-        [str(engine.device), torch.get_num_threads(), engine.fast_dtype],
+        [str(engine.device), torch.get_num_threads(), engine.decoder_dtype],
     ]
     every_picture = evaluated.untrained or evaluated.fused
     with run_collection(options.run, options.collection, evaluated.split, every_picture) as collection:

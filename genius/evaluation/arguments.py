@@ -10,7 +10,7 @@ from pathlib import Path
 
 from genius.collections.layout import SPLITS
 from genius.errors import UserError
-from genius.schema import FAST_DTYPES
+from genius.schema import DECODER_DTYPES
 
 
 def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
@@ -80,12 +80,12 @@ def add_seed(parser: argparse.ArgumentParser, purpose: str) -> None:
     parser.add_argument("--seed", type=number, default=0, help=f"seed of {purpose} (default: %(default)s)")
 
 
-def add_fast_dtype(parser: argparse.ArgumentParser) -> None:
+def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--fast-dtype",
-        choices=FAST_DTYPES,
-        default=FAST_DTYPES[0],
-        help="arithmetic of the decoder in mode fast (default: %(default)s)",
+        "--decoder-dtype",
+        choices=DECODER_DTYPES,
+        default=DECODER_DTYPES[0],
+        help="arithmetic of the decoder in modes set and fast; int8 on CPUs only (default: %(default)s)",
     )
 
 

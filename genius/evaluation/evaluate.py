@@ -178,7 +178,7 @@ def _facts(engine: Engine, options: EvaluationOptions) -> dict[str, Any]:
         "machine": _machine(engine.device),
         "decoder_weight": tuned if options.decoder_weight is None else options.decoder_weight,
         "budget": SearchOptions().budget,
-        "fast_dtype": engine.fast_dtype,
+        "decoder_dtype": engine.decoder_dtype,
         "index": {"items": index.n, "ids": engine.pool.table.distinct, "code_sizes": list(index.code_sizes)},
         "bytes_per_item": bytes_per_item(index.code_sizes, index.config.dim),
     }

@@ -109,7 +109,7 @@ def _settings(report: Entry) -> str:
     index, rows = report["index"], report["pools"][0]["rows"]
     limit = f", at most {report['limit']} per row" if report["limit"] else ""
     limit += ", those with a positive in the index" if report.get("answerable") else ""  # old reports lack it
-    fast_dtype = f", decoder in {report['fast_dtype']}" if "fast_dtype" in report else ""  # old reports lack it
+    dtype = f", decoder in {report['decoder_dtype']}" if "decoder_dtype" in report else ""  # old reports lack it
     lines = [
         f"`{report['command']}`",
         *_redrawn(report.get("world")),
@@ -118,7 +118,7 @@ def _settings(report: Entry) -> str:
         f"{index['items']:,} items with {index['ids']:,} distinct IDs; codes per level: "
         + ", ".join(map(str, index["code_sizes"])),
         f"{report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
-        f"a budget of {report['budget']} items" + fast_dtype,
+        f"a budget of {report['budget']} items" + dtype,
     ]
     if other := report.get("trained_on"):  # old reports lack it
         lines.append(f"the parts of the run were trained on another collection, {other}")

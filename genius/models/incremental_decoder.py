@@ -5,8 +5,8 @@ How it differs from transformers' `generate`, and why it is several times as fas
 - the prefix's cross-attention keys and values are computed once per query, not once per beam;
 - no cache is copied from beam to beam. Every decoded row keeps its place, and a beam attends to its own ancestors
   through a mask (*tree attention*), so beams with a common past share its keys and values;
-- projections that read the same input are one matrix, stored so that products with few rows are fast, with the gains
-  of T5's layer norms folded in;
+- projections that read the same input are one matrix, with the gains of T5's layer norms folded in; on request in
+  bfloat16 or 8 bits (weights.py);
 - the softmax over the whole vocabulary runs in blocks that stay in the processor's cache, or, on request, over the
   codes of the level only;
 - only open beams are decoded.
@@ -20,28 +20,30 @@ query, V tokens, h heads, a width of a head, N prefix length, m model width, M l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from genius.models.decoder import START, IDDecoder
+from genius.models.weights import EightBitRows, EightBitWeights, Weights, multiply_rows, weights_in
 
 VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
+MAX_AHEAD = 8  # first codes that are decoded together with the start
 MIN_EXPONENT = -80.0  # logits this far below the highest one change no sum; smaller exponentials are denormal and slow
 
 
 class _Layer(NamedTuple):
-    """The weights of one T5 block; all matrices (in, out)."""
+    """The weights of one T5 block."""
 
-    qkv: Tensor
-    out: Tensor
-    cross_query: Tensor
-    cross_out: Tensor
-    up: Tensor
-    down: Tensor
+    qkv: Weights | EightBitWeights
+    out: Weights | EightBitWeights
+    cross_query: Weights | EightBitWeights
+    cross_out: Weights | EightBitWeights
+    up: Weights | EightBitWeights
+    down: Weights | EightBitWeights
 
 
 @dataclass
@@ -52,15 +54,19 @@ class DecoderCache:
     prefix_keys_values: Tensor  # (layers, 2, b, h, N, a) cross-attention keys and values
     ancestors: Tensor  # (b, w, R) bool: the rows that a beam descends from, itself included
     residual: Tensor  # (b, w, d) residual of z after the codes so far; updated if geometry is in the logits
-    widths: list[int]  # w of each decoded level; their sum is R
+    first_codes: Tensor  # (c,) ascending: those that are decoded ahead, together with the start
+    ahead: Tensor | None = None  # (b, c, m) hidden states after each of them, until level 1 takes its own
+    level: int = 0  # that the next step decodes
+    widths: list[int] = field(default_factory=list)  # rows of each decoded level; their sum is R
 
     def keep(self, queries: Tensor) -> None:
         """Drop all queries but these (b',), given by number."""
-        rows = self.ancestors.shape[-1]
+        rows = sum(self.widths)
         kept = self.keys_values.new_empty(*self.keys_values.shape[:2], len(queries), *self.keys_values.shape[3:])
         kept[..., :rows, :] = self.keys_values[:, :, queries, :, :rows]
         self.keys_values, self.prefix_keys_values = kept, self.prefix_keys_values[:, :, queries]
         self.ancestors, self.residual = self.ancestors[queries], self.residual[queries]
+        self.ahead = None if self.ahead is None else self.ahead[queries]
 
 
 class IncrementalDecoder:
@@ -68,23 +74,31 @@ class IncrementalDecoder:
 
     @torch.inference_mode()
     def __init__(self, decoder: IDDecoder, dtype: torch.dtype = torch.float32):
-        """dtype: of weights and activations; log-probabilities are always float32."""
+        """dtype: float32 or bfloat16, of weights and activations; or int8, of the weights of a decoder on a CPU.
+
+        Log-probabilities are always float32.
+        """
         config, t5 = decoder.config, decoder.t5
-        self.config, self.dtype = config, dtype
+        self.config, self.dtype = config, torch.float32 if dtype == torch.int8 else dtype
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
         self.blend_scale = decoder.blend_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
         self.radii = [norms.max().sqrt().item() for norms in self._norms]  # norm of the longest codeword of each level
         self._scales = decoder.log_scales.exp().tolist()
-        self._project = decoder.project
         self._eps = t5.config.layer_norm_epsilon
 
-        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Tensor:
-            """Weights (out, in), stacked, for an input with this gain (in,) -> (in, out)."""
+        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Weights | EightBitWeights:
+            """Weights (out, in), stacked, for an input with this gain (in,)."""
             stacked = torch.cat(weights)
-            return (stacked if gain is None else stacked * gain).T.to(dtype).contiguous()
+            stacked = stacked if gain is None else stacked * gain
+            return weights_in(dtype, stacked)
 
         blocks = t5.decoder.block
+        self._projections = [  # of z to the prefix, with a ReLU between them
+            (matrix(layer.weight), layer.bias.to(self.dtype))
+            for layer in decoder.project.modules()
+            if isinstance(layer, nn.Linear)
+        ]
         self._layers = [
             _Layer(
                 matrix(
@@ -109,27 +123,35 @@ class IncrementalDecoder:
             ),
             gain=t5.encoder.final_layer_norm.weight,
         )
-        self._embedding = t5.shared.weight.to(dtype)
+        self._embedding = t5.shared.weight.to(self.dtype)
         # T5 scales its last hidden state before its tied head
         self._head = matrix(t5.shared.weight, gain=t5.decoder.final_layer_norm.weight * config.width**-0.5)
         self._bias = (
             blocks[0]
             .layer[0]
-            .SelfAttention.compute_bias(config.levels, config.levels, device=self._head.device)[0]
-            .to(dtype)
+            .SelfAttention.compute_bias(config.levels, config.levels, device=self._embedding.device)[0]
+            .to(self.dtype)
         )  # (h, M, M)
 
-    def start(self, z: Tensor, beams: int) -> DecoderCache:
-        """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level."""
+    def start(self, z: Tensor, beams: int, first_codes: Tensor | None = None) -> DecoderCache:
+        """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level.
+
+        first_codes (c,), ascending: all that may come first, if this is known. A few of them are decoded together with
+        the start, so that the weights are read once for two levels.
+        """
         config = self.config
-        prefix = self._project(z).to(self.dtype).view(-1, config.width)  # (b·N, m)
-        prefix_kv = self._rms_norm(prefix) @ self._prefix_to_kv
+        if first_codes is None or len(first_codes) > MAX_AHEAD or config.levels == 1:
+            first_codes = torch.empty(0, dtype=torch.long, device=z.device)
+        prefix = z.to(self.dtype)
+        for number, (weights, bias) in enumerate(self._projections):
+            prefix = weights(prefix.relu() if number else prefix) + bias
+        prefix_kv = self._prefix_to_kv(self._rms_norm(prefix.view(-1, config.width)))  # of (b·N, m)
         prefix_kv = prefix_kv.view(len(z), config.prefix, config.layers, 2, config.heads, config.head_width)
-        capacity = 1 + min(beams, config.code_sizes[0]) + beams * max(config.levels - 2, 0)
+        capacity = 1 + (len(first_codes) or min(beams, config.code_sizes[0])) + beams * max(config.levels - 2, 0)
         keys_values = prefix_kv.new_empty(config.layers, 2, len(z), config.heads, capacity, config.head_width)
         ancestors = torch.zeros(len(z), 1, 0, dtype=torch.bool, device=z.device)
         return DecoderCache(
-            keys_values, prefix_kv.permute(2, 3, 0, 4, 1, 5).contiguous(), ancestors, z[:, None], widths=[]
+            keys_values, prefix_kv.permute(2, 3, 0, 4, 1, 5).contiguous(), ancestors, z[:, None], first_codes
         )
 
     def step(
@@ -147,22 +169,19 @@ class IncrementalDecoder:
         Returns (r, k) float32: the level's part of a log-softmax over the whole vocabulary, as the published search
         scores, or without whole_vocabulary a log-softmax over the codes of the level only.
         """
-        config, level = self.config, len(cache.widths)
+        config, level = self.config, cache.level
         offset = config.offsets[level]
+        cache.level += 1
         if codes is None:
-            tokens = torch.full(cache.ancestors.shape[:2], START, device=cache.ancestors.device)
+            hidden = self._first_hidden(cache)
         else:
             query = torch.arange(len(parents), device=parents.device)[:, None]
-            tokens = codes + config.offsets[level - 1]
             if config.geometry:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
-        itself = torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device).expand(len(tokens), -1, -1)
-        cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
-        cache.widths.append(tokens.shape[1])
-
-        hidden = self._hidden(cache, tokens, rows)  # (r, m)
-        logits = (hidden @ self._head[:, offset : offset + config.code_sizes[level]]).float()  # (r, k)
+            hidden = self._next_hidden(cache, codes, rows)
+        hidden = self._head.prepare(hidden)  # (r, m)
+        logits = self._head.part(offset, offset + config.code_sizes[level])(hidden).float()  # (r, k)
         if config.geometry:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
@@ -172,27 +191,61 @@ class IncrementalDecoder:
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
         """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) -> (…, k)."""
-        return (2 * residual @ self.codebooks[level].T).sub_(self._norms[level])
+        scores = multiply_rows(2 * residual.flatten(0, -2), self.codebooks[level])
+        return scores.sub_(self._norms[level]).unflatten(0, residual.shape[:-1])
 
-    def _hidden(self, cache: DecoderCache, tokens: Tensor, rows: Tensor | None) -> Tensor:
-        """T5's decoder blocks at the next position of the open beams; tokens (b, w) -> hidden states (r, m)."""
+    def _first_hidden(self, cache: DecoderCache) -> Tensor:
+        """(b, m) hidden states after the start, and ahead of time those after the first codes."""
+        codes, queries = cache.first_codes, len(cache.ancestors)
+        tokens = F.pad(codes + self.config.offsets[0], (1, 0), value=START)
+        level = (torch.arange(len(tokens), device=tokens.device) > 0).long()
+        attended = torch.eye(len(tokens), dtype=torch.bool, device=tokens.device)
+        attended[:, 0] = True
+        mask = self._bias[:, level[:, None], level].masked_fill(~attended, -torch.inf)  # (h, 1 + c, 1 + c)
+        hidden = self._hidden(cache, tokens.expand(queries, -1), mask.expand(queries, -1, -1, -1), None)
+        hidden = hidden.unflatten(0, (queries, -1))
+        cache.widths = [1, len(codes)] if len(codes) else [1]
+        cache.ahead = hidden[:, 1:] if len(codes) else None
+        cache.ancestors = torch.ones(queries, 1, 1, dtype=torch.bool, device=tokens.device)
+        return hidden[:, 0]
+
+    def _next_hidden(self, cache: DecoderCache, codes: Tensor, rows: Tensor | None) -> Tensor:
+        """(r, m) hidden states after the last codes (b, w) of the open beams."""
+        ahead, width = cache.ahead, codes.shape[1]
+        if ahead is not None:
+            cache.ahead = None
+            place = torch.searchsorted(cache.first_codes, codes)  # (b, w)
+            itself = F.one_hot(place, len(cache.first_codes)).bool()
+            cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
+            query = torch.arange(len(codes), device=codes.device)[:, None]
+            return _gather(ahead[query, place].flatten(0, 1), rows)
+        itself = torch.eye(width, dtype=torch.bool, device=codes.device).expand(len(codes), -1, -1)
+        cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
+        cache.widths.append(width)
+        return self._hidden(cache, codes + self.config.offsets[cache.level - 2], self._mask(cache), rows)
+
+    def _hidden(self, cache: DecoderCache, tokens: Tensor, mask: Tensor, rows: Tensor | None) -> Tensor:
+        """T5's decoder blocks at the next position of the open beams; tokens (b, w) -> hidden states (r, m).
+
+        mask (b, h, w, R): what is added to the scores of attention; their keys and values are the last of the R.
+        """
         heads = (self.config.heads, self.config.head_width)
-        past, width = sum(cache.widths[:-1]), tokens.shape[1]
-        mask = self._mask(cache)  # (b, h, w, R)
+        width, end = tokens.shape[1], mask.shape[-1]
+        past = end - width
         x = self._embedding[_gather(tokens.flatten(), rows)]  # (r, m)
         for layer, kv, prefix_kv in zip(self._layers, cache.keys_values, cache.prefix_keys_values, strict=True):
-            qkv = _scatter(self._rms_norm(x) @ layer.qkv, tokens.shape, rows)  # (b, w, 3·h·a)
+            qkv = _scatter(layer.qkv(self._rms_norm(x)), tokens.shape, rows)  # (b, w, 3·h·a)
             q, k, v = qkv.unflatten(-1, (3, *heads)).permute(2, 0, 3, 1, 4)  # (b, h, w, a)
-            kv[0, :, :, past : past + width], kv[1, :, :, past : past + width] = k, v
-            keys, values = kv[:, :, :, : past + width]  # (b, h, R, a)
+            kv[0, :, :, past:end], kv[1, :, :, past:end] = k, v
+            keys, values = kv[:, :, :, :end]  # (b, h, R, a)
             attended = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=1.0)
-            x = torch.addmm(x, _gather(_merge_heads(attended), rows), layer.out)
+            x = x + layer.out(_gather(_merge_heads(attended), rows))
 
-            q = _scatter(self._rms_norm(x) @ layer.cross_query, tokens.shape, rows)
+            q = _scatter(layer.cross_query(self._rms_norm(x)), tokens.shape, rows)
             q = q.unflatten(-1, heads).transpose(1, 2)  # (b, h, w, a)
             attended = (q @ prefix_kv[0].transpose(-1, -2)).softmax(-1) @ prefix_kv[1]
-            x = torch.addmm(x, _gather(_merge_heads(attended), rows), layer.cross_out)
-            x = torch.addmm(x, (self._rms_norm(x) @ layer.up).relu_(), layer.down)
+            x = x + layer.cross_out(_gather(_merge_heads(attended), rows))
+            x = x + layer.down(layer.up(self._rms_norm(x)).relu_())
         return self._rms_norm(x)
 
     def _mask(self, cache: DecoderCache) -> Tensor:
@@ -202,15 +255,18 @@ class IncrementalDecoder:
         bias = self._bias[:, level, : level + 1].repeat_interleave(widths, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 
-    def _log_partition(self, hidden: Tensor, logits: Tensor, level: int) -> Tensor:
+    def _log_partition(self, hidden: Tensor | EightBitRows, logits: Tensor, level: int) -> Tensor:
         """(r,) log Σ exp over the logits of the whole vocabulary; `logits` (r, k) are the level's part of them."""
         start = self.config.offsets[level]
-        others = [self._head[:, :start], self._head[:, start + self.config.code_sizes[level] :]]
-        blocks = [block for part in others for block in part.split(VOCABULARY_BLOCK, dim=1) if block.shape[1]]
+        blocks = [
+            (first, min(first + VOCABULARY_BLOCK, stop))
+            for begin, stop in ((0, start), (start + self.config.code_sizes[level], len(self._head)))
+            for first in range(begin, stop, VOCABULARY_BLOCK)
+        ]
         highest = logits.amax(-1)
         total = (logits - highest[:, None]).exp_().sum(-1)
         for block in blocks:
-            block_logits = (hidden @ block).float()
+            block_logits = self._head.part(*block)(hidden).float()
             new_highest = torch.maximum(highest, block_logits.amax(-1))
             exponentials = block_logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
             total = total * (highest - new_highest).exp_() + exponentials.sum(-1)

@@ -81,7 +81,15 @@ def beam_search(
         raise ValueError("mode fast needs the size of the shortlist")
     beams = -(-beams // FAST_BEAM_DIVISOR) if fast else beams
     widest = max(beams * TRACE_FACTOR if trace else beams, shortlist_size if fast else 0)
-    scorer = Scorer(decoder, features, beams, decoder_weight, whole_vocabulary=mode != "fast", bounded=certify)
+    scorer = Scorer(
+        decoder,
+        features,
+        beams,
+        decoder_weight,
+        whole_vocabulary=mode != "fast",
+        bounded=certify,
+        first_codes=trie.first_codes,
+    )
     recorder = Recorder(len(features), beams, widest, trie, features.device, certify=certify, trace=trace)
     prefixes = Prefixes.empty(trie.root, len(features), features.device)
     pending = torch.ones(len(features), dtype=torch.bool, device=features.device)  # queries without a result

@@ -13,20 +13,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from genius.models.weights import EightBitWeights, Weights, weights_in
 from genius.trie.ids import IDTable
 
 
 class Codewords:
     """The codewords of all levels, numbered one level after the other."""
 
-    def __init__(self, codebooks: Sequence[Tensor]):
-        self.codebooks = codebooks
+    def __init__(self, codebooks: Sequence[Tensor], dtype: torch.dtype = torch.float32):
+        """dtype: of the arithmetic of `products`; see `weights_in`."""
+        self.codebooks, self._dtype = codebooks, dtype
         self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
 
     @cached_property
     def words(self) -> Tensor:
         """(k, d)."""
         return torch.cat([*self.codebooks]).float()
+
+    @cached_property
+    def _weights(self) -> Weights | EightBitWeights:
+        return weights_in(self._dtype, self.words)
 
     def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
         """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
@@ -37,8 +43,8 @@ class Codewords:
         return F.embedding_bag(numbers, self.words, mode="sum")
 
     def products(self, z: Tensor) -> Tensor:
-        """2⟨z, e⟩ of all codewords and queries z (b, d): (k, b)."""
-        return torch.cat([2 * codebook.float() @ z.float().T for codebook in self.codebooks])
+        """2⟨z, e⟩ of all codewords and queries z (b, d): (b, k)."""
+        return self._weights(2 * z.to(torch.bfloat16 if self._dtype == torch.bfloat16 else torch.float32)).float()
 
 
 def unknown_norms(items: int) -> np.ndarray:

@@ -75,7 +75,7 @@ def quantized_search(
     """
     norms = quantized_norms(codebooks, table) if norms is None else norms
     codewords = Codewords(codebooks)
-    products = codewords.products(features)  # (all codes, b)
+    products = codewords.products(features).T.contiguous()  # (all codes, b)
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for ids, norm in zip(_parts(table.ids), norms.split(BLOCK), strict=True):

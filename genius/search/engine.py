@@ -78,31 +78,31 @@ class Engine:
         device: torch.device | str = "cpu",
         ood_detector: OODDetector | None = None,
         run: Run | None = None,
-        fast_dtype: str = "float32",
+        decoder_dtype: str = "float32",
         ranker: Ranker | None = None,
     ):
         """run: as it was read when the parts were loaded; without it `reload` finds no newer index. Where its manifest
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
         published code does.
 
-        fast_dtype: arithmetic of the decoder in mode fast, one of FAST_DTYPES; the other modes compute in float32.
-        Raises UserError for an unknown one.
+        decoder_dtype: arithmetic of the decoder in modes set and fast, one of DECODER_DTYPES; exact and certified
+        searches compute in float32. Raises UserError for an unknown one, and for int8 on a GPU.
 
         ranker: orders candidates unless a search asks for the published order by cosine.
         """
         self.device, self.ood_detector, self.run = torch.device(device), ood_detector, run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
-        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, fast_dtype, ranker, normalize)
+        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, decoder_dtype, ranker, normalize)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
-        self.fast_dtype = fast_dtype
+        self.decoder_dtype = decoder_dtype
         self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
         self._versions = Versions(index, self.device, run)
         self._batcher = Batcher()
 
     @classmethod
-    def load(cls, run: Path | str, device: str | None = None, fast_dtype: str = "float32") -> Engine:
-        """Open a run. device None: a GPU if there is one. fast_dtype: see `__init__`.
+    def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> Engine:
+        """Open a run. device None: a GPU if there is one. decoder_dtype: see `__init__`.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
@@ -137,7 +137,7 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        engine = cls(*parts, chosen, OODDetector.load(index.folder), opened, fast_dtype, ranker)
+        engine = cls(*parts, chosen, OODDetector.load(index.folder), opened, decoder_dtype, ranker)
         engine._check(run)
         return engine
 

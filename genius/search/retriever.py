@@ -22,7 +22,7 @@ from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
-from genius.schema import FAST_DTYPES, Query, SearchOptions, SearchResult, SearchTrace
+from genius.schema import DECODER_DTYPES, Query, SearchOptions, SearchResult, SearchTrace
 from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates
@@ -48,26 +48,28 @@ class Retriever:
         quantizer: ResidualQuantizer,
         decoder: IDDecoder,
         device: torch.device,
-        fast_dtype: str = "float32",
+        decoder_dtype: str = "float32",
         ranker: Ranker | None = None,
         normalize: bool = False,
     ):
-        """fast_dtype, ranker: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold.
+        """decoder_dtype, ranker: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold.
 
-        Raises UserError for an unknown fast_dtype.
+        Raises UserError for an unknown decoder_dtype, and for int8 on a GPU.
         """
-        if fast_dtype not in FAST_DTYPES:
-            raise UserError(f"fast_dtype must be one of {', '.join(FAST_DTYPES)}, not {fast_dtype!r}.")
-        self.device, self.fast_dtype, self._normalize = device, fast_dtype, normalize
+        if decoder_dtype not in DECODER_DTYPES:
+            raise UserError(f"decoder_dtype must be one of {', '.join(DECODER_DTYPES)}, not {decoder_dtype!r}.")
+        if decoder_dtype == "int8" and device.type != "cpu":
+            raise UserError(f"The decoder computes in int8 on CPUs only; on {device} choose float32 or bfloat16.")
+        self.device, self.decoder_dtype, self._normalize = device, decoder_dtype, normalize
         self.encoder, self.fusion, self.quantizer, self.decoder = (
             model.to(device).eval() for model in (encoder, fusion, quantizer, decoder)
         )
-        self._codewords = Codewords(self.quantizer.codebooks)
+        self._codewords = Codewords(self.quantizer.codebooks, getattr(torch, decoder_dtype))
         self._ranker_scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), self._codewords)
         self._image_features = ImageFeatureCache(self.encoder)
-        self.incremental_decoder = self.fast_decoder = IncrementalDecoder(self.decoder)
-        if fast_dtype != "float32":
-            self.fast_decoder = IncrementalDecoder(self.decoder, getattr(torch, fast_dtype))
+        self.decoders = {
+            dtype: IncrementalDecoder(self.decoder, getattr(torch, dtype)) for dtype in {"float32", decoder_dtype}
+        }
 
     def ranking_of(self, options: SearchOptions) -> str | None:
         """What results are ordered by with these options, one of RANKINGS; None: by ID score.
@@ -89,6 +91,11 @@ class Retriever:
         if options.mode or not options.rerank or options.trace:
             return options.mode or "exact"
         return "fast" if self.ranking_of(options) == "ranker" else "set"
+
+    def dtype_of(self, options: SearchOptions) -> str:
+        """The arithmetic of the decoder in a search with these options: what promises exact results needs float32."""
+        precise = self.mode_of(options) == "exact" or options.certify or options.widen
+        return "float32" if precise else self.decoder_dtype
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
@@ -117,7 +124,7 @@ class Retriever:
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = self.mode_of(options)
-        decoder = self.fast_decoder if mode == "fast" else self.incremental_decoder
+        decoder = self.decoders[self.dtype_of(options)]
         beam_options = {
             "mode": mode,
             "decoder_weight": weight,
@@ -204,7 +211,7 @@ class Retriever:
                 candidates=int(retrieval.candidates.counts[i]),
                 mode=mode,
                 ranking=self.ranking_of(options),
-                dtype=self.fast_dtype if mode == "fast" else "float32",
+                dtype=self.dtype_of(options),
                 decoded=int(retrieval.beams.scored[i]),
                 certified=None if certified is None else bool(certified[i]),
                 milliseconds=dict(milliseconds),

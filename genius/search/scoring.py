@@ -33,10 +33,11 @@ class Scorer:
         weight: float,
         whole_vocabulary: bool,
         bounded: bool,
+        first_codes: Tensor,
     ):
-        """bounded: compute bounds; otherwise they equal the gains."""
+        """bounded: compute bounds; otherwise they equal the gains. first_codes (c,): the valid ones, ascending."""
         self.decoder, self.weight, self.whole_vocabulary, self.bounded = decoder, weight, whole_vocabulary, bounded
-        self.cache = decoder.start(features, beams) if weight > 0 else None
+        self.cache = decoder.start(features, beams, first_codes) if weight > 0 else None
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 

@@ -48,7 +48,7 @@ def shortlist(
         part = slice(first, first + BLOCK)
         numbers = codewords.numbers(table, candidates.id[part])
         query = torch.from_numpy(candidates.query[part]).to(numbers.device)
-        inner = products.take(numbers * products.shape[1] + query[:, None]).sum(1)
+        inner = products.take(numbers + query[:, None] * products.shape[1]).sum(1)
         rows = candidates.row[part]
         new = np.flatnonzero(np.isnan(norms[rows]))
         norms[rows[new]] = codewords.sums(numbers[torch.from_numpy(new)]).square().sum(1).cpu().numpy()

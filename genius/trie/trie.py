@@ -65,11 +65,17 @@ class Trie:
         self._packed, self._shared, self._sizes = (
             torch.from_numpy(array).to(device) for array in (table.packed, table.shared, table.sizes)
         )
+        self._first_codes = self._children(torch.tensor([self.root], device=device), 0).code
 
     @property
     def device(self) -> torch.device:
         """Where `children` runs."""
         return self._packed.device
+
+    @property
+    def first_codes(self) -> Tensor:
+        """(c,) the codes that an ID may begin with, ascending."""
+        return self._first_codes if not self.prefix else self._first_codes.new_tensor(self.prefix[:1])
 
     @property
     def nbytes(self) -> int:

@@ -15,14 +15,14 @@ from genius.evaluation.report import markdown
 def test_the_tables_are_printed_and_written_next_to_their_json(run, tmp_path, capsys):
     copy = shutil.copytree(run, tmp_path / "copy")
 
-    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --device cpu --fast-dtype bfloat16"
+    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --device cpu --decoder-dtype bfloat16"
     main([str(copy), *given.split()])
 
     report = json.loads((copy / "reports/retrieval.json").read_text())
     assert report["command"] == f"python -m genius.evaluation {copy} {given}"
     assert (report["run"], report["collection"], report["split"]) == ("copy", "collection", "test")
     assert (report["beams"], report["limit"], report["seed"]) == ([2, 5], 2, 0)
-    assert (report["decoder_weight"], report["budget"], report["fast_dtype"]) == (0.5, 200, "bfloat16")
+    assert (report["decoder_weight"], report["budget"], report["decoder_dtype"]) == (0.5, 200, "bfloat16")
     assert "a budget of 200 items, decoder in bfloat16" in markdown(report)
     assert (copy / "reports/retrieval.md").read_text() == markdown(report)
     assert capsys.readouterr().out.rstrip() == markdown(report).rstrip()

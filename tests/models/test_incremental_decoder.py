@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
 from genius.models import incremental_decoder
+from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder, tiny_quantizer
 
@@ -144,13 +147,51 @@ def test_the_softmax_may_be_over_the_codes_of_the_level_only():
     torch.testing.assert_close(whole.log_softmax(-1), own, **CLOSE)
 
 
-def test_bf16_gives_nearly_the_same_log_probabilities_in_float32():
-    decoder, (z, _) = tiny_decoder(), queries(2)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int8])
+@pytest.mark.parametrize("whole", [True, False])
+def test_bf16_and_int8_give_nearly_the_same_log_probabilities_in_float32(dtype, whole):
+    decoder, (z, _) = tiny_decoder(prefix_hidden=20), queries(2)
     found = []
-    for dtype in (torch.float32, torch.bfloat16):
-        search = IncrementalDecoder(decoder, dtype)
+    for each in (torch.float32, dtype):
+        search = IncrementalDecoder(decoder, each)
         cache = search.start(z, beams=2)
-        search.step(cache)
-        found.append(search.step(cache, *map(torch.tensor, FAMILY[0])))
-    assert found[1].dtype == torch.float32
+        search.step(cache, whole_vocabulary=whole)
+        found.append(search.step(cache, *map(torch.tensor, FAMILY[0]), whole_vocabulary=whole))
+    assert found[1].dtype == torch.float32 and not torch.equal(*found)
     torch.testing.assert_close(found[1], found[0], atol=0.1, rtol=0.05)
+
+
+@pytest.mark.parametrize("geometric", [False, True])
+@pytest.mark.parametrize("first_codes", [[0, 1, 2], [0, 2]])
+def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes, geometric):
+    decoder, (z, _) = tiny_decoder(geometry=geometric), queries(3)
+    stay = torch.tensor([0, 2])  # query 1 leaves after the first level
+    first = torch.tensor([[0, 0], [0, 0]]), torch.tensor([[2, 0], [0, 2]])  # in another order for each query
+    open_beams = torch.tensor([0, 1, 3])  # all but the first of query 2
+    then = torch.tensor([[1, 0, 1], [1, 1, 1]]), torch.tensor([[3, 1, 4], [0, 2, 2]])
+    levels = []
+    for known in (None, torch.tensor(first_codes)):
+        search = IncrementalDecoder(decoder)
+        cache = search.start(z, beams=3, first_codes=known)
+        cache.keys_values.fill_(torch.nan)  # rows that were never written must not be read
+        levels.append([search.step(cache)])
+        cache.keep(stay)
+        levels[-1] += [search.step(cache, *first, rows=open_beams), search.step(cache, *then)]
+    for plain, ahead in zip(*levels, strict=True):
+        torch.testing.assert_close(ahead, plain, **CLOSE)
+
+
+def test_many_first_codes_are_not_decoded_ahead(monkeypatch):
+    monkeypatch.setattr(incremental_decoder, "MAX_AHEAD", 2)
+    search, (z, _) = IncrementalDecoder(tiny_decoder()), queries(2)
+    cache = search.start(z, beams=2, first_codes=torch.arange(3))
+    search.step(cache)
+    search.step(cache, *map(torch.tensor, FAMILY[0]))
+    assert cache.widths == [1, 2]
+
+
+def test_ids_of_one_code_have_nothing_to_decode_ahead():
+    decoder, z = IDDecoder(replace(tiny_decoder().config, levels=1)).eval(), queries(2)[0]
+    search = IncrementalDecoder(decoder)
+    found = search.step(search.start(z, beams=2, first_codes=torch.arange(3)))
+    torch.testing.assert_close(found, search.step(search.start(z, beams=2)), **CLOSE)

@@ -309,7 +309,7 @@ def threads_of_models(engine, monkeypatch) -> set[threading.Thread]:
     for model, name in (
         *((model, "forward") for model in (engine.encoder, engine.fusion)),
         (engine.quantizer, "encode"),
-        *((engine.retriever.incremental_decoder, name) for name in ("start", "step")),
+        *((engine.retriever.decoders["float32"], name) for name in ("start", "step")),
     ):
         monkeypatch.setattr(model, name, watched(getattr(model, name)))
     return seen
@@ -336,19 +336,31 @@ def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
     assert len(engine.search(QUERIES, caller=Caller(has_left=lambda: False))) == len(QUERIES)
 
 
-def test_the_dtype_of_mode_fast_is_a_setting_that_results_record(run, engine):
-    assert engine.fast_dtype == "float32" and engine.retriever.fast_decoder is engine.retriever.incremental_decoder
-    half = Engine.load(run.path, "cpu", fast_dtype="bfloat16")
-    assert (half.retriever.fast_decoder.dtype, half.retriever.incremental_decoder.dtype) == (
-        torch.bfloat16,
-        torch.float32,
-    )
-    for mode, dtype in (("exact", "float32"), ("set", "float32"), ("fast", "bfloat16")):
-        options = SearchOptions(mode=mode)
-        assert [result.dtype for result in half.search(QUERIES, options)] == [dtype] * len(QUERIES)
-        assert {result.dtype for result in engine.search(QUERIES, options)} == {"float32"}
-    with pytest.raises(UserError, match="fast_dtype must be one of float32, bfloat16, not 'float16'"):
-        Engine.load(run.path, "cpu", fast_dtype="float16")
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
+def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promised_to_be_exact(run, engine, dtype):
+    assert engine.decoder_dtype == "float32" and list(engine.retriever.decoders) == ["float32"]
+    lower = Engine.load(run.path, "cpu", decoder_dtype=dtype)
+    for options, used in (
+        (SearchOptions(mode="exact"), "float32"),
+        (SearchOptions(mode="set"), dtype),
+        (SearchOptions(mode="fast"), dtype),
+        (SearchOptions(mode="set", certify=True), "float32"),
+        (SearchOptions(mode="set", widen=True), "float32"),
+    ):
+        found, expected = lower.search(QUERIES, options), engine.search(QUERIES, options)
+        assert {result.dtype for result in found} == {used} and {result.dtype for result in expected} == {"float32"}
+        scores, expected_scores = (
+            [[hit.score for hit in result.hits] for result in results] for results in (found, expected)
+        )
+        assert (scores == expected_scores) == (used == "float32")
+
+
+def test_an_unknown_dtype_and_int8_on_a_gpu_are_refused(run, engine):
+    with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, int8, not 'float16'"):
+        Engine.load(run.path, "cpu", decoder_dtype="float16")
+    models = engine.encoder, engine.fusion, engine.quantizer, engine.decoder
+    with pytest.raises(UserError, match="The decoder computes in int8 on CPUs only; on cuda choose float32 or bfloat1"):
+        retriever.Retriever(*models, torch.device("cuda"), "int8")
 
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):

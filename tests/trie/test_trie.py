@@ -131,8 +131,10 @@ def test_below_a_prefix_only_its_ids_are_reached_and_items_keep_their_numbers(si
     codes = np.random.default_rng(n).integers(sizes, size=(n, len(sizes)))
     _, trie = build(codes, sizes)
     everything = walk(trie, len(sizes))
+    assert trie.first_codes.tolist() == np.unique(codes[:, 0]).tolist()
     for given in range(len(sizes) + 1):
         prefix = tuple(codes[n // 2, :given].tolist())
+        assert trie.below(prefix).first_codes.tolist() == np.unique(codes[:, 0] if not given else prefix[0]).tolist()
         for length, found in enumerate(walk(trie.below(prefix), len(sizes))):
             shared = min(length, given)
             assert found == {

@@ -6,7 +6,7 @@ Times: a decoder of the paper's size with random weights over random IDs, all me
 a run also the change of its results: test queries searched by its own decoder, as the plain one searches.
 
     bfloat16        weights and activations
-    8 bits          weights, a scale for each output; activations when they are met (torch's quantized kernels)
+    int8            weights with a scale for each output, activations with one for each row
     half prefix     keys and values of the prefix in half precision
     compiled        the blocks of the decoder by torch.compile; the time to compile is reported
     2 layers        a decoder of two layers: what distilling one could save at most
@@ -21,7 +21,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -46,6 +45,7 @@ from genius.evaluation.tables import decimals, percent, table
 from genius.files import write_report
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
+from genius.models.weights import Weights
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
 from genius.search.beam import MODES, beam_search
@@ -64,53 +64,14 @@ SHIPPED = "as shipped"  # the method that the others are compared with
 BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
 
 
-class Matrix(ABC):
-    """Stands for a matrix of weights (in, out) in the products of an IncrementalDecoder."""
+class FreeWeights(Weights):
+    """Weights whose product costs nothing, and is wrong."""
 
-    def __init__(self, weights: Tensor):
-        self.weights, self.shape = weights, weights.shape
-        self.parts: dict[tuple[int | None, int | None], Matrix] = {}
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.matrix[:, 0].expand(len(x), -1).clone()
 
-    @abstractmethod
-    def times(self, x: Tensor) -> Tensor:
-        """x (b, in) -> (b, out)."""
-
-    def __getitem__(self, index: tuple[slice, slice]) -> Matrix:
-        key = (index[1].start, index[1].stop)
-        if key not in self.parts:
-            self.parts[key] = type(self)(self.weights[index])
-        return self.parts[key]
-
-    def split(self, size: int, dim: int) -> list[Matrix]:
-        return [self[:, start : start + size] for start in range(0, self.shape[dim], size)]
-
-    @classmethod
-    def __torch_function__(cls, function: Callable, types: Any, args: tuple = (), kwargs: Any = None) -> Tensor:
-        """x @ matrix, and torch.addmm(added, x, matrix)."""
-        *added, x, matrix = args
-        return sum(added, matrix.times(x))
-
-
-class EightBitMatrix(Matrix):
-    """Weights of 8 bits, with a scale for each output."""
-
-    def times(self, x: Tensor) -> Tensor:
-        if not hasattr(self, "packed"):
-            rows = self.weights.T.contiguous()  # (out, in)
-            scales = rows.abs().amax(1).double().clamp(min=1e-12) / 127
-            zeros = torch.zeros(len(rows), dtype=torch.long)
-            self.packed = torch.ops.quantized.linear_prepack(
-                torch.quantize_per_channel(rows, scales, zeros, 0, torch.qint8), None
-            )
-        # 7 bits for activations: without VNNI, sums of products of 8 and 8 bits would overflow
-        return torch.ops.quantized.linear_dynamic(x, self.packed, True)
-
-
-class FreeMatrix(Matrix):
-    """A product that costs nothing, and is wrong."""
-
-    def times(self, x: Tensor) -> Tensor:
-        return self.weights[0].expand(len(x), -1).clone()
+    def part(self, start: int, stop: int) -> FreeWeights:
+        return FreeWeights(self.matrix[start:stop])
 
 
 class HalfPrefix:
@@ -126,19 +87,12 @@ class HalfPrefix:
         return (layer.float() for layer in self.values)
 
 
-def in_eight_bits(decoder: IDDecoder) -> IncrementalDecoder:
-    searched = IncrementalDecoder(decoder)
-    searched._layers = [layer._make(map(EightBitMatrix, layer)) for layer in searched._layers]
-    searched._prefix_to_kv, searched._head = (EightBitMatrix(part) for part in (searched._prefix_to_kv, searched._head))
-    return searched
-
-
 def with_half_prefix(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
     start = searched.start
 
-    def halved(z: Tensor, beams: int) -> DecoderCache:
-        cache = start(z, beams)
+    def halved(z: Tensor, beams: int, first_codes: Tensor | None = None) -> DecoderCache:
+        cache = start(z, beams, first_codes)
         cache.prefix_keys_values = HalfPrefix(cache.prefix_keys_values)
         return cache
 
@@ -154,14 +108,14 @@ def compiled(decoder: IDDecoder) -> IncrementalDecoder:
 
 def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
-    searched._head = FreeMatrix(searched._head)
+    searched._head = FreeWeights(searched._head.matrix)
     return searched
 
 
 EXACT: dict[str, Callable[[IDDecoder], IncrementalDecoder]] = {  # the same decoder, prepared in other ways
     SHIPPED: IncrementalDecoder,
     "bfloat16": lambda decoder: IncrementalDecoder(decoder, torch.bfloat16),
-    "8 bits": in_eight_bits,
+    "int8": lambda decoder: IncrementalDecoder(decoder, torch.int8),
     "half prefix": with_half_prefix,
     "compiled": compiled,
 }

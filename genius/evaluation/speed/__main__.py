@@ -21,7 +21,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
     add_beams,
     add_collection_and_device,
-    add_fast_dtype,
+    add_decoder_dtype,
     add_seed,
     command_line,
     command_parser,
@@ -32,7 +32,7 @@ from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.redraw import run_collection
 from genius.evaluation.speed.benchmark import Benchmark, SpeedOptions
 from genius.evaluation.speed.equal_hit_rate import LIMIT
-from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
+from genius.evaluation.speed.timed_systems import EIGHT_BIT_SYSTEMS, SYSTEM_BUILDERS
 from genius.evaluation.speed.workloads import ID_KINDS, realistic, uniform
 from genius.models.decoder import DecoderConfig
 from genius.runtime import keep_freed_memory, usable_device
@@ -56,7 +56,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--ids", help='comma-separated: uniform, realistic ("" for none; default: uniform, and with --run realistic)'
     )
     parser.add_argument(
-        "--systems", default=";".join(default.systems), help=f"separated by semicolons: {'; '.join(SYSTEM_BUILDERS)}"
+        "--systems",
+        default=";".join(default.systems),
+        help=f"separated by semicolons: {'; '.join(SYSTEM_BUILDERS)}; those in int8 are left out on a GPU",
     )
     parser.add_argument(
         "--rounds",
@@ -77,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
         default=default.decoder_weight,
         help="weight of the decoder against geometry (default: 1)",
     )
-    add_fast_dtype(parser)
+    add_decoder_dtype(parser)
     add_seed(parser, "IDs, vectors and queries")
     parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
     return parser
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str]) -> None:
     measured = speed_options(options, device)
     keep_freed_memory()
     if options.run:  # before hours of uniform IDs: what is wrong with the run is said at once
-        engine = Engine.load(options.run, options.device, options.fast_dtype)
+        engine = Engine.load(options.run, options.device, options.decoder_dtype)
         with run_collection(options.run, options.collection, "test") as collection:
             queries = EncodedSplit.read(engine, collection, "test", LIMIT, measured.seed)
     command = command_line("genius.evaluation.speed", arguments)
@@ -119,12 +121,16 @@ def speed_options(options: argparse.Namespace, device: torch.device) -> SpeedOpt
         items=parse_integers(options.items, "--items", 1),
         batches=parse_integers(options.batches, "--batches", 1) if options.batches else batches,
         ids=ids,
-        systems=parse_names(options.systems, "--systems", ";", SYSTEM_BUILDERS),
+        systems=tuple(
+            name
+            for name in parse_names(options.systems, "--systems", ";", SYSTEM_BUILDERS)
+            if device.type == "cpu" or name not in EIGHT_BIT_SYSTEMS
+        ),
         rounds=options.rounds,
         patience=options.patience,
         beams=options.beams,
         decoder_weight=options.decoder_weight,
-        fast_dtype=options.fast_dtype,
+        decoder_dtype=options.decoder_dtype,
         seed=options.seed,
     )
 

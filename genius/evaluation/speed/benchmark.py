@@ -20,7 +20,7 @@ from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS, TimedSystem
 from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.workloads import ID_KINDS, Setup, Workload
 from genius.files import write_json, write_text
-from genius.schema import FAST_DTYPES
+from genius.schema import DECODER_DTYPES
 from genius.search.engine import Engine
 
 MAX_CERTIFIED = 1_000_000  # items up to which certificates are measured
@@ -40,7 +40,7 @@ class SpeedOptions:
     patience: float = 20.0  # seconds after which a system gets no more rounds
     beams: int = 50
     decoder_weight: float = 1.0
-    fast_dtype: str = FAST_DTYPES[0]  # of the decoder in mode fast
+    decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder in modes set and fast
     seed: int = 0
 
 
@@ -57,7 +57,7 @@ class Benchmark:
             "beams": options.beams,
             "seed": options.seed,
             "decoder_weight": options.decoder_weight,
-            "fast_dtype": options.fast_dtype,
+            "decoder_dtype": options.decoder_dtype,
             "items": list(options.items),
             "batches": list(options.batches),
             "cells": [],
@@ -89,7 +89,8 @@ class Benchmark:
         code_sizes = workload.decoder.config.code_sizes
         pool, costs = measure_index_cost(workload.packed[:items], code_sizes, options.seed)
         self.report["indexes"].append({"ids": workload.kind} | costs)
-        setup = Setup(workload, pool.on(self.device), options.beams, options.decoder_weight, options.fast_dtype, folder)
+        pool = pool.on(self.device)
+        setup = Setup(workload, pool, options.beams, options.decoder_weight, options.decoder_dtype, folder)
         systems = {
             name: SYSTEM_BUILDERS[name](setup)
             for name in options.systems

@@ -24,14 +24,14 @@ def markdown(report: dict[str, Any]) -> str:
     """All steps that are finished."""
     machine, cells = report["machine"], pd.DataFrame(report["cells"])
     gpu = f", {machine['gpu']}" if machine["gpu"] else ""
-    fast_dtype = f", mode fast in {report['fast_dtype']}" if "fast_dtype" in report else ""  # old reports lack it
+    dtype = f", set and fast in {report['decoder_dtype']}" if "decoder_dtype" in report else ""  # old reports lack it
     parts = [
         "# Speed of the search",
         f"- `{report['command']}`\n"
         f"- {machine['processor']}, {machine['threads']} threads{gpu}\n"
         f"- Python {machine['python']}, torch {machine['torch']}, transformers {machine['transformers']}, "
         f"faiss {machine['faiss']}\n"
-        f"- {report['beams']} beams, decoder weight {report['decoder_weight']:g}{fast_dtype}, seed {report['seed']}\n"
+        f"- {report['beams']} beams, decoder weight {report['decoder_weight']:g}{dtype}, seed {report['seed']}\n"
         "- Wall-clock milliseconds per query of the search alone: medians over rounds in which all systems take turns "
         "in one process; *n*: rounds; minima and maxima are in the JSON.",
     ]

@@ -54,13 +54,13 @@ def _generate(setup: Setup) -> TimedSystem:
     return TimedSystem(lambda queries: generate(queries.z), seconds, size / setup.items)
 
 
-def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSystem]:
+def _beam_search(mode: str, geometry: bool = False, eight_bits: bool = False) -> Callable[[Setup], TimedSystem]:
     def builder(setup: Setup) -> TimedSystem:
-        dtype = setup.fast_dtype if mode == "fast" else "float32"
+        dtype = "int8" if eight_bits else "float32" if mode == "exact" else setup.decoder_dtype
         decoder = IncrementalDecoder(setup.workload.decoder, getattr(torch, dtype))
         weight, table, budget = 0.0 if geometry else setup.decoder_weight, setup.pool.table, SearchOptions().budget
         start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
-        codewords = Codewords(setup.workload.decoder.codebooks)
+        codewords = Codewords(setup.workload.decoder.codebooks, getattr(torch, dtype))
         if mode == "fast":  # as after many searches
             norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, table), table)
 
@@ -126,6 +126,9 @@ SYSTEM_BUILDERS: dict[str, Callable[[Setup], TimedSystem]] = {  # name in report
     "exact": _beam_search("exact"),
     "set": _beam_search("set"),
     "fast": _beam_search("fast"),
+    "exact, int8": _beam_search("exact", eight_bits=True),
+    "set, int8": _beam_search("set", eight_bits=True),
+    "fast, int8": _beam_search("fast", eight_bits=True),
     "geometry": _beam_search("set", geometry=True),
     "geometry, fast": _beam_search("fast", geometry=True),
     "scan of quantized vectors": _quantized_scan,
@@ -133,3 +136,4 @@ SYSTEM_BUILDERS: dict[str, Callable[[Setup], TimedSystem]] = {  # name in report
     "HNSW": _hnsw,
     "IVF-PQ": _ivf_pq,
 }
+EIGHT_BIT_SYSTEMS = ("exact, int8", "set, int8", "fast, int8")  # on CPUs

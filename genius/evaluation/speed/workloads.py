@@ -59,7 +59,7 @@ class Setup:
     pool: Pool
     beams: int
     decoder_weight: float
-    fast_dtype: str  # of the decoder in mode fast
+    decoder_dtype: str  # of the decoder in modes set and fast
     folder: Path  # for the embeddings, if a system needs them
 
     @property

@@ -99,9 +99,9 @@ def from_report(run: Path, name: str, draw: Callable[[Report], Drawn]) -> Drawn 
         return Missing(f"{run / 'reports' / name}.json was written by another version; create it again:", command)
 
 
-def fast_dtype_note(report: Report) -> str:
-    """Arithmetic of the decoder in mode fast; reports from before it was a setting lack it."""
-    return f", mode fast in {report['fast_dtype']}" if "fast_dtype" in report else ""
+def decoder_dtype_note(report: Report) -> str:
+    """Arithmetic of the decoder in modes set and fast; reports from before it was a setting lack it."""
+    return f", decoder in {report['decoder_dtype']}" if "decoder_dtype" in report else ""
 
 
 def shown_milliseconds(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from genius.evaluation.ladder import ladder
 from genius.evaluation.tables import dataset_name, percent, task_name, with_interval
-from genius.explore.report_tables.report_data import Report, Table, fast_dtype_note, shown_milliseconds
+from genius.explore.report_tables.report_data import Report, Table, decoder_dtype_note, shown_milliseconds
 from genius.metrics.hit_rate import CUTS
 
 TIMED = {
@@ -23,7 +23,7 @@ def retrieval_note(report: Report) -> str:
     return (
         f"{sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows of "
         f"{report['collection']}, {report['index']['items']:,} items, {report['beams'][-1]} beams"
-        f"{fast_dtype_note(report)}, seed {report['seed']}. A query is a hit if a positive is among its first k "
+        f"{decoder_dtype_note(report)}, seed {report['seed']}. A query is a hit if a positive is among its first k "
         f"results. Error bars and brackets are 95 % confidence intervals. Command: {report['command']}"
     )
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from genius.evaluation.tables import percent
-from genius.explore.report_tables.report_data import Report, Table, fast_dtype_note, shown_milliseconds
+from genius.explore.report_tables.report_data import Report, Table, decoder_dtype_note, shown_milliseconds
 
 
 def speed_note(report: Report) -> str:
     """What was measured, on which machine."""
     machine = report["machine"]
     return (
-        f"Search only, medians; {report['beams']} beams{fast_dtype_note(report)}. Uniform IDs: a decoder of the "
+        f"Search only, medians; {report['beams']} beams{decoder_dtype_note(report)}. Uniform IDs: a decoder of the "
         f"paper’s size; realistic IDs: the run’s own. {machine['processor']}, {machine['threads']} threads"
         + f", {machine['gpu']}" * bool(machine["gpu"])
         + f". Command: {report['command']}"

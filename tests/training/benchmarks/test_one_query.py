@@ -12,33 +12,10 @@ from genius.reading import read_json
 from tests.evaluation.micro import publish_micro_run, write_micro_collection
 from tests.search.tiny import tiny_decoder
 from training.benchmarks import one_query
-from training.benchmarks.one_query import (
-    SHIPPED,
-    EightBitMatrix,
-    chosen_methods,
-    in_eight_bits,
-    main,
-    with_free_head,
-    with_half_prefix,
-)
+from training.benchmarks.one_query import EXACT, SHIPPED, chosen_methods, main, with_free_head, with_half_prefix
 
 
-def test_products_in_eight_bits_are_nearly_those_of_the_weights():
-    torch.manual_seed(0)
-    weights, x, added = torch.randn(64, 24), torch.randn(5, 64), torch.randn(5, 24)
-    matrix = EightBitMatrix(weights)
-
-    for found, expected in (
-        (x @ matrix, x @ weights),
-        (torch.addmm(added, x, matrix), added + x @ weights),
-        (x @ matrix[:, 3:9], x @ weights[:, 3:9]),
-        (torch.cat([x @ part for part in matrix.split(10, dim=1)], 1), x @ weights),
-    ):
-        assert found.shape == expected.shape
-        assert (found - expected).norm() < 0.03 * expected.norm()
-
-
-@pytest.mark.parametrize(("prepare", "within"), [(in_eight_bits, 0.5), (with_half_prefix, 0.01)])
+@pytest.mark.parametrize(("prepare", "within"), [(EXACT["int8"], 0.5), (with_half_prefix, 0.01)])
 def test_a_prepared_decoder_gives_nearly_the_same_probabilities(prepare, within):
     decoder, z = tiny_decoder(), torch.randn(3, tiny_decoder().config.dim)
     steps = []
@@ -54,8 +31,9 @@ def test_a_prepared_decoder_gives_nearly_the_same_probabilities(prepare, within)
 
 def test_a_free_head_reads_no_weights():
     searched = with_free_head(tiny_decoder())
-    x = torch.randn(4, searched._head.shape[0])
-    assert torch.equal(x @ searched._head, -x @ searched._head)
+    x = torch.randn(4, searched.config.width)
+    assert torch.equal(searched._head(x), searched._head(-x))
+    assert searched._head.part(3, 9)(x).shape == (4, 6)
 
 
 def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
@@ -72,14 +50,14 @@ def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
     main([str(tmp_path / "out"), *given, "--limit", "2"])
 
     report = read_json(tmp_path / "out" / "one_query.json", dict)
-    names = ["as shipped", "bfloat16", "8 bits", "half prefix", "2 layers", "free head", "geometry"]
+    names = ["as shipped", "bfloat16", "int8", "half prefix", "2 layers", "free head", "geometry"]
     assert list(report["times"]["milliseconds"]["set"]) == names
     same = {(change["mode"], change["method"]): change["same_candidates"] for change in report["changes"]}
     assert same["set", "as shipped"] == 1 and len(same) == 3 * 4 and all(0 <= share <= 1 for share in same.values())
 
 
 def test_the_decoder_that_others_are_compared_with_stays_and_an_unknown_method_is_refused():
-    assert chosen_methods("as shipped, compiled,geometry") == [SHIPPED, "bfloat16", "8 bits", "half prefix", "2 layers",
+    assert chosen_methods("as shipped, compiled,geometry") == [SHIPPED, "bfloat16", "int8", "half prefix", "2 layers",
                                                                "free head"]  # fmt: skip
-    with pytest.raises(UserError, match="--without: there is no method 'geometri'; choose from bfloat16, 8 bits"):
+    with pytest.raises(UserError, match="--without: there is no method 'geometri'; choose from bfloat16, int8"):
         chosen_methods("geometri")
