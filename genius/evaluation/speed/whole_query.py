@@ -16,7 +16,7 @@ import torch
 from PIL import Image, ImageOps
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import add_device, add_run, add_seed, command_line, command_parser
+from genius.evaluation.arguments import add_decoder_dtype, add_device, add_run, add_seed, command_line, command_parser
 from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timing import Times, measure_in_turns
 from genius.evaluation.tables import table
@@ -88,10 +88,11 @@ def main(arguments: list[str]) -> None:
     parser = command_parser("genius.evaluation.speed.whole_query", __doc__)
     add_run(parser)
     add_device(parser)
+    add_decoder_dtype(parser)
     add_seed(parser, "the pictures")
     options = parser.parse_args(arguments)
     keep_freed_memory()
-    engine = Engine.load(options.run, options.device)
+    engine = Engine.load(options.run, options.device, options.decoder_dtype)
     report = {
         "command": command_line("genius.evaluation.speed.whole_query", arguments),
         "machine": describe_machine(engine.device),
