@@ -21,14 +21,15 @@ query, V tokens, h heads, a width of a head, N prefix length, m model width, M l
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from genius.models.decoder import START, IDDecoder
-from genius.models.weights import EightBitRows, EightBitWeights, Weights, multiply_rows, weights_in
+from genius.models.decoder import SPECIAL_TOKENS, START, IDDecoder
+from genius.models.weights import EightBitRows, Weights, multiply_rows, weights_in
 
 VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
 MAX_AHEAD = 8  # first codes that are decoded together with the start
@@ -38,12 +39,12 @@ MIN_EXPONENT = -80.0  # logits this far below the highest one change no sum; sma
 class _Layer(NamedTuple):
     """The weights of one T5 block."""
 
-    qkv: Weights | EightBitWeights
-    out: Weights | EightBitWeights
-    cross_query: Weights | EightBitWeights
-    cross_out: Weights | EightBitWeights
-    up: Weights | EightBitWeights
-    down: Weights | EightBitWeights
+    qkv: Weights
+    out: Weights
+    cross_query: Weights
+    cross_out: Weights
+    up: Weights
+    down: Weights
 
 
 @dataclass
@@ -79,7 +80,8 @@ class IncrementalDecoder:
         Log-probabilities are always float32.
         """
         config, t5 = decoder.config, decoder.t5
-        self.config, self.dtype = config, torch.float32 if dtype == torch.int8 else dtype
+        self.config, self.weights_dtype = config, dtype
+        self.dtype = torch.float32 if dtype == torch.int8 else dtype  # of activations
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
         self.blend_scale = decoder.blend_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
@@ -87,7 +89,7 @@ class IncrementalDecoder:
         self._scales = decoder.log_scales.exp().tolist()
         self._eps = t5.config.layer_norm_epsilon
 
-        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Weights | EightBitWeights:
+        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Weights:
             """Weights (out, in), stacked, for an input with this gain (in,)."""
             stacked = torch.cat(weights)
             stacked = stacked if gain is None else stacked * gain
@@ -125,7 +127,11 @@ class IncrementalDecoder:
         )
         self._embedding = t5.shared.weight.to(self.dtype)
         # T5 scales its last hidden state before its tied head
-        self._head = matrix(t5.shared.weight, gain=t5.decoder.final_layer_norm.weight * config.width**-0.5)
+        head, gain = t5.shared.weight, t5.decoder.final_layer_norm.weight * config.width**-0.5
+        self._special_head, *self._heads = (  # of the special tokens and of each level, in blocks
+            [matrix(block, gain=gain) for block in part.split(VOCABULARY_BLOCK)]
+            for part in head.split([SPECIAL_TOKENS, *config.code_sizes])
+        )
         self._bias = (
             blocks[0]
             .layer[0]
@@ -170,7 +176,6 @@ class IncrementalDecoder:
         scores, or without whole_vocabulary a log-softmax over the codes of the level only.
         """
         config, level = self.config, cache.level
-        offset = config.offsets[level]
         cache.level += 1
         if codes is None:
             hidden = self._first_hidden(cache)
@@ -180,8 +185,8 @@ class IncrementalDecoder:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
             hidden = self._next_hidden(cache, codes, rows)
-        hidden = self._head.prepare(hidden)  # (r, m)
-        logits = self._head.part(offset, offset + config.code_sizes[level])(hidden).float()  # (r, k)
+        hidden = self._heads[level][0].prepare(hidden)  # (r, m)
+        logits = torch.cat([block(hidden) for block in self._heads[level]], dim=1).float()  # (r, k)
         if config.geometry:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
@@ -257,16 +262,11 @@ class IncrementalDecoder:
 
     def _log_partition(self, hidden: Tensor | EightBitRows, logits: Tensor, level: int) -> Tensor:
         """(r,) log Σ exp over the logits of the whole vocabulary; `logits` (r, k) are the level's part of them."""
-        start = self.config.offsets[level]
-        blocks = [
-            (first, min(first + VOCABULARY_BLOCK, stop))
-            for begin, stop in ((0, start), (start + self.config.code_sizes[level], len(self._head)))
-            for first in range(begin, stop, VOCABULARY_BLOCK)
-        ]
+        others = chain(self._special_head, *self._heads[:level], *self._heads[level + 1 :])
         highest = logits.amax(-1)
         total = (logits - highest[:, None]).exp_().sum(-1)
-        for block in blocks:
-            block_logits = self._head.part(*block)(hidden).float()
+        for block in others:
+            block_logits = block(hidden).float()
             new_highest = torch.maximum(highest, block_logits.amax(-1))
             exponentials = block_logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
             total = total * (highest - new_highest).exp_() + exponentials.sum(-1)

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.models.weights import EightBitWeights, Weights, weights_in
+from genius.models.weights import Weights, multiply_rows, weights_in
 from genius.trie.ids import IDTable
 
 
@@ -31,7 +31,7 @@ class Codewords:
         return torch.cat([*self.codebooks]).float()
 
     @cached_property
-    def _weights(self) -> Weights | EightBitWeights:
+    def _weights(self) -> Weights:
         return weights_in(self._dtype, self.words)
 
     def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
@@ -44,7 +44,10 @@ class Codewords:
 
     def products(self, z: Tensor) -> Tensor:
         """2⟨z, e⟩ of all codewords and queries z (b, d): (b, k)."""
-        return self._weights(2 * z.to(torch.bfloat16 if self._dtype == torch.bfloat16 else torch.float32)).float()
+        doubled = 2 * z.float()
+        if self._dtype == torch.float32:
+            return multiply_rows(doubled, self.words)
+        return self._weights(doubled.bfloat16() if self._dtype == torch.bfloat16 else doubled).float()
 
 
 def unknown_norms(items: int) -> np.ndarray:

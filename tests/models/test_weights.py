@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from genius.models.weights import EightBitWeights, Weights, multiply_rows, weights_in
+from genius.models.weights import EightBitWeights, multiply_rows, weights_in
 
 SHAPES = [(24, 64), (64, 24)]  # outputs, inputs
 
@@ -30,14 +30,24 @@ def test_each_dtype_is_as_close_to_the_product_as_its_bits_allow(outputs, inputs
     weights, expected = weights_in(dtype, matrix), x @ matrix.T
     rows = x.to(torch.bfloat16) if dtype == torch.bfloat16 else x
     found = weights(rows)
-    assert ((found.float() - expected).norm(dim=0) < error * expected.norm(dim=0)).all() and len(weights) == outputs
-    torch.testing.assert_close(weights.part(3, 9)(weights.prepare(rows)), found[:, 3:9])
+    assert ((found.float() - expected).norm(dim=0) < error * expected.norm(dim=0)).all()
+    assert torch.equal(weights(weights.prepare(rows)), found)
 
 
-@pytest.mark.parametrize("kind", [Weights, EightBitWeights])
-def test_a_part_shares_the_memory_of_the_matrix(kind):
-    weights = kind(random_rows(24, 8))
-    assert weights.part(0, 5).matrix.data_ptr() == weights.matrix.data_ptr()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 5, 50, 128, 300])
+def test_any_number_of_rows_is_multiplied(rows, dtype):
+    x, matrix = random_rows(rows, 16), random_rows(8, 16, seed=1)
+    found = weights_in(dtype, matrix)(x.to(torch.bfloat16 if dtype == torch.bfloat16 else torch.float32))
+    torch.testing.assert_close(found.float(), x @ matrix.T, atol=0.2, rtol=0.05)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_without_onednn_the_products_are_torchs_own(monkeypatch, dtype):
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    x, matrix = random_rows(5, 16).to(dtype), random_rows(8, 16, seed=1).to(dtype)
+    weights = weights_in(dtype, matrix)
+    assert torch.equal(weights(x), F.linear(x, matrix)) and weights(x[:0]).shape == (0, 8)
 
 
 @pytest.mark.parametrize("outputs, inputs", SHAPES)

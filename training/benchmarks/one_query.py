@@ -43,9 +43,8 @@ from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.workloads import uniform
 from genius.evaluation.tables import decimals, percent, table
 from genius.files import write_report
-from genius.models.decoder import DecoderConfig, IDDecoder
+from genius.models.decoder import SPECIAL_TOKENS, DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
-from genius.models.weights import Weights
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
 from genius.search.beam import MODES, beam_search
@@ -64,14 +63,18 @@ SHIPPED = "as shipped"  # the method that the others are compared with
 BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
 
 
-class FreeWeights(Weights):
+class FreeWeights:
     """Weights whose product costs nothing, and is wrong."""
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return self.matrix[:, 0].expand(len(x), -1).clone()
+    def __init__(self, outputs: int):
+        self.outputs = outputs
 
-    def part(self, start: int, stop: int) -> FreeWeights:
-        return FreeWeights(self.matrix[start:stop])
+    def __call__(self, x: Tensor) -> Tensor:
+        return x[:, :1].expand(-1, self.outputs).clone()
+
+    @staticmethod
+    def prepare(x: Tensor) -> Tensor:
+        return x
 
 
 class HalfPrefix:
@@ -108,7 +111,8 @@ def compiled(decoder: IDDecoder) -> IncrementalDecoder:
 
 def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
-    searched._head = FreeWeights(searched._head.matrix)
+    searched._special_head = [FreeWeights(SPECIAL_TOKENS)]
+    searched._heads = [[FreeWeights(size)] for size in decoder.config.code_sizes]
     return searched
 
 
@@ -168,7 +172,8 @@ class Search:
 
     def __init__(self, decoder: IncrementalDecoder, pool: Pool, weight: float = 1.0):
         self.decoder, self.pool, self.weight = decoder, pool, weight
-        self.codewords, self.norms = Codewords(decoder.codebooks), unknown_norms(len(pool.table))
+        self.codewords = Codewords(decoder.codebooks, decoder.weights_dtype)
+        self.norms = unknown_norms(len(pool.table))
 
     def __call__(self, queries: EncodedQueries, mode: str) -> tuple[Beams, Any]:
         """The beams and the candidates."""

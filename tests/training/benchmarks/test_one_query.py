@@ -1,5 +1,6 @@
 """training/benchmarks/one_query.py: what each of the methods computes, and the report."""
 
+import math
 from functools import partial
 
 import pytest
@@ -29,11 +30,13 @@ def test_a_prepared_decoder_gives_nearly_the_same_probabilities(prepare, within)
     assert 0 < (steps[0] - steps[1]).abs().max() < within
 
 
-def test_a_free_head_reads_no_weights():
+@torch.inference_mode()
+def test_a_free_head_finds_all_codes_equally_probable():
     searched = with_free_head(tiny_decoder())
-    x = torch.randn(4, searched.config.width)
-    assert torch.equal(searched._head(x), searched._head(-x))
-    assert searched._head.part(3, 9)(x).shape == (4, 6)
+    z = torch.randn(3, searched.config.dim)
+    for whole, codes in ((False, searched.config.code_sizes[0]), (True, searched.config.vocabulary)):
+        found = searched.step(searched.start(z, 1), whole_vocabulary=whole)
+        torch.testing.assert_close(found, torch.full((3, searched.config.code_sizes[0]), -math.log(codes)))
 
 
 def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
