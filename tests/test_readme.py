@@ -80,16 +80,13 @@ SERVED = (
     "python app.py --host 0.0.0.0 --port 8000",
     "python app.py --root-path /genius",
     "GENIUS_AUTH=ada:secret python app.py",
-    "python app.py --decoder-dtype bfloat16",
+    "python app.py --decoder-dtype int8",
     "python app.py --log-json",
     "python app.py --embed-in https://example.org",
     "GENIUS_AUTH=ada:secret python app.py --run my-demo --editable --host 0.0.0.0 --allowed-host genius.example.org",
 )
-ONE_OPTION = (
-    "--decoder-dtype",
-    "--log-json",
-    "--embed-in",
-)  # whose effect other tests show: served by `pytest -m slow`
+# options whose effect other tests show; `pytest -m slow` serves with them
+ONE_OPTION = ("--decoder-dtype", "--log-json", "--embed-in")
 SLOW = (
     "python -m genius.demo_world world",
     "python -m genius.evaluation.baselines world",

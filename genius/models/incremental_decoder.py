@@ -9,6 +9,7 @@ How it differs from transformers' `generate`, and why it is several times as fas
   bfloat16 or 8 bits (weights.py);
 - the softmax over the whole vocabulary runs in blocks that stay in the processor's cache, or, on request, over the
   codes of the level only;
+- the few first codes are decoded together with the start, so two levels read the weights once;
 - only open beams are decoded.
 
 Memory per query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50 beams, 9 levels:
@@ -20,6 +21,7 @@ query, V tokens, h heads, a width of a head, N prefix length, m model width, M l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -47,6 +49,21 @@ class _Layer(NamedTuple):
     down: Weights
 
 
+class Ahead(NamedTuple):
+    """What level 0 computes for level 1: of each of c first codes."""
+
+    hidden: Tensor  # (b, c, m) states after it
+    log_sum: Tensor | None  # (b, c) log Σ exp over the logits of all levels but 0 and 1; None: not needed
+
+    def take(self, places: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Of the beams with the codes at these places (b, w): (r, m) and (r,)."""
+        query = torch.arange(len(places), device=places.device)[:, None]
+        hidden, log_sum = (
+            None if values is None else _gather(values[query, places].flatten(0, 1), rows) for values in self
+        )
+        return hidden, log_sum
+
+
 @dataclass
 class DecoderCache:
     """The state of a beam search from level to level."""
@@ -56,7 +73,7 @@ class DecoderCache:
     ancestors: Tensor  # (b, w, R) bool: the rows that a beam descends from, itself included
     residual: Tensor  # (b, w, d) residual of z after the codes so far; updated if geometry is in the logits
     first_codes: Tensor  # (c,) ascending: those that are decoded ahead, together with the start
-    ahead: Tensor | None = None  # (b, c, m) hidden states after each of them, until level 1 takes its own
+    ahead: Ahead | None = None  # of them, until level 1 takes its own
     level: int = 0  # that the next step decodes
     widths: list[int] = field(default_factory=list)  # rows of each decoded level; their sum is R
 
@@ -67,7 +84,8 @@ class DecoderCache:
         kept[..., :rows, :] = self.keys_values[:, :, queries, :, :rows]
         self.keys_values, self.prefix_keys_values = kept, self.prefix_keys_values[:, :, queries]
         self.ancestors, self.residual = self.ancestors[queries], self.residual[queries]
-        self.ahead = None if self.ahead is None else self.ahead[queries]
+        if self.ahead is not None:
+            self.ahead = Ahead(*(None if values is None else values[queries] for values in self.ahead))
 
 
 class IncrementalDecoder:
@@ -178,20 +196,23 @@ class IncrementalDecoder:
         config, level = self.config, cache.level
         cache.level += 1
         if codes is None:
-            hidden = self._first_hidden(cache)
+            hidden, log_sum = self._first_hidden(cache, whole_vocabulary)  # (r, m)
         else:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             if config.geometry:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
-            hidden = self._next_hidden(cache, codes, rows)
-        hidden = self._heads[level][0].prepare(hidden)  # (r, m)
+            hidden, log_sum = self._next_hidden(cache, codes, rows)
+        hidden = self._heads[level][0].prepare(hidden)
         logits = torch.cat([block(hidden) for block in self._heads[level]], dim=1).float()  # (r, k)
         if config.geometry:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
         if whole_vocabulary:
-            return logits.sub_(self._log_partition(hidden, logits, level)[:, None])
+            others = self._blocks_without(level) if log_sum is None else self._heads[1 - level]
+            own = logits.logsumexp(-1)
+            log_sum = self._log_sum(hidden, others, own if log_sum is None else own.logaddexp(log_sum))
+            return logits.sub_(log_sum[:, None])
         return logits.log_softmax(-1)
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
@@ -199,8 +220,11 @@ class IncrementalDecoder:
         scores = multiply_rows(2 * residual.flatten(0, -2), self.codebooks[level])
         return scores.sub_(self._norms[level]).unflatten(0, residual.shape[:-1])
 
-    def _first_hidden(self, cache: DecoderCache) -> Tensor:
-        """(b, m) hidden states after the start, and ahead of time those after the first codes."""
+    def _first_hidden(self, cache: DecoderCache, whole_vocabulary: bool) -> tuple[Tensor, Tensor | None]:
+        """Hidden states (b, m) after the start and, ahead of time, those after the first codes.
+
+        If these are decoded ahead, also log Σ exp over the logits of all levels but 0 and 1, (b,).
+        """
         codes, queries = cache.first_codes, len(cache.ancestors)
         tokens = F.pad(codes + self.config.offsets[0], (1, 0), value=START)
         level = (torch.arange(len(tokens), device=tokens.device) > 0).long()
@@ -209,25 +233,31 @@ class IncrementalDecoder:
         mask = self._bias[:, level[:, None], level].masked_fill(~attended, -torch.inf)  # (h, 1 + c, 1 + c)
         hidden = self._hidden(cache, tokens.expand(queries, -1), mask.expand(queries, -1, -1, -1), None)
         hidden = hidden.unflatten(0, (queries, -1))
-        cache.widths = [1, len(codes)] if len(codes) else [1]
-        cache.ahead = hidden[:, 1:] if len(codes) else None
         cache.ancestors = torch.ones(queries, 1, 1, dtype=torch.bool, device=tokens.device)
-        return hidden[:, 0]
+        if not len(codes):
+            cache.widths = [1]
+            return hidden[:, 0], None
+        cache.widths, log_sum = [1, len(codes)], None
+        if whole_vocabulary:
+            prepared = self._special_head[0].prepare(hidden.flatten(0, 1))
+            nothing = torch.full(hidden.shape[:2], -torch.inf, device=hidden.device).flatten()
+            log_sum = self._log_sum(prepared, self._blocks_without(0, 1), nothing).unflatten(0, (queries, -1))
+        cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
+        return hidden[:, 0], None if log_sum is None else log_sum[:, 0]
 
-    def _next_hidden(self, cache: DecoderCache, codes: Tensor, rows: Tensor | None) -> Tensor:
-        """(r, m) hidden states after the last codes (b, w) of the open beams."""
+    def _next_hidden(self, cache: DecoderCache, codes: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Hidden states (r, m) after the last codes (b, w) of the open beams; and, (r,), as of `_first_hidden`."""
         ahead, width = cache.ahead, codes.shape[1]
         if ahead is not None:
             cache.ahead = None
             place = torch.searchsorted(cache.first_codes, codes)  # (b, w)
             itself = F.one_hot(place, len(cache.first_codes)).bool()
             cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
-            query = torch.arange(len(codes), device=codes.device)[:, None]
-            return _gather(ahead[query, place].flatten(0, 1), rows)
+            return ahead.take(place, rows)
         itself = torch.eye(width, dtype=torch.bool, device=codes.device).expand(len(codes), -1, -1)
         cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
         cache.widths.append(width)
-        return self._hidden(cache, codes + self.config.offsets[cache.level - 2], self._mask(cache), rows)
+        return self._hidden(cache, codes + self.config.offsets[cache.level - 2], self._mask(cache), rows), None
 
     def _hidden(self, cache: DecoderCache, tokens: Tensor, mask: Tensor, rows: Tensor | None) -> Tensor:
         """T5's decoder blocks at the next position of the open beams; tokens (b, w) -> hidden states (r, m).
@@ -260,15 +290,19 @@ class IncrementalDecoder:
         bias = self._bias[:, level, : level + 1].repeat_interleave(widths, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 
-    def _log_partition(self, hidden: Tensor | EightBitRows, logits: Tensor, level: int) -> Tensor:
-        """(r,) log Σ exp over the logits of the whole vocabulary; `logits` (r, k) are the level's part of them."""
-        others = chain(self._special_head, *self._heads[:level], *self._heads[level + 1 :])
-        highest = logits.amax(-1)
-        total = (logits - highest[:, None]).exp_().sum(-1)
-        for block in others:
-            block_logits = block(hidden).float()
-            new_highest = torch.maximum(highest, block_logits.amax(-1))
-            exponentials = block_logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
+    def _blocks_without(self, *levels: int) -> Iterable[Weights]:
+        """The blocks of the head but for those of some levels."""
+        heads = (head for level, head in enumerate(self._heads) if level not in levels)
+        return chain(self._special_head, *heads)
+
+    @staticmethod
+    def _log_sum(hidden: Tensor | EightBitRows, blocks: Iterable[Weights], log_sum: Tensor) -> Tensor:
+        """(r,) the logarithm of exp(log_sum) and of Σ exp over the logits of these blocks; log_sum (r,), or −inf."""
+        highest, total = log_sum, torch.ones_like(log_sum)
+        for block in blocks:
+            logits = block(hidden).float()
+            new_highest = torch.maximum(highest, logits.amax(-1))
+            exponentials = logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
             total = total * (highest - new_highest).exp_() + exponentials.sum(-1)
             highest = new_highest
         return highest + total.log_()

@@ -163,7 +163,8 @@ def test_bf16_and_int8_give_nearly_the_same_log_probabilities_in_float32(dtype, 
 
 @pytest.mark.parametrize("geometric", [False, True])
 @pytest.mark.parametrize("first_codes", [[0, 1, 2], [0, 2]])
-def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes, geometric):
+@pytest.mark.parametrize("whole", [True, False])
+def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes, geometric, whole):
     decoder, (z, _) = tiny_decoder(geometry=geometric), queries(3)
     stay = torch.tensor([0, 2])  # query 1 leaves after the first level
     first = torch.tensor([[0, 0], [0, 0]]), torch.tensor([[2, 0], [0, 2]])  # in another order for each query
@@ -174,9 +175,12 @@ def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes
         search = IncrementalDecoder(decoder)
         cache = search.start(z, beams=3, first_codes=known)
         cache.keys_values.fill_(torch.nan)  # rows that were never written must not be read
-        levels.append([search.step(cache)])
+        levels.append([search.step(cache, whole_vocabulary=whole)])
         cache.keep(stay)
-        levels[-1] += [search.step(cache, *first, rows=open_beams), search.step(cache, *then)]
+        levels[-1] += [
+            search.step(cache, *first, rows=open_beams, whole_vocabulary=whole),
+            search.step(cache, *then, whole_vocabulary=whole),
+        ]
     for plain, ahead in zip(*levels, strict=True):
         torch.testing.assert_close(ahead, plain, **CLOSE)
 
