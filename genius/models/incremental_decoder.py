@@ -21,16 +21,17 @@ query, V tokens, h heads, a width of a head, N prefix length, m model width, M l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from genius.models.decoder import SPECIAL_TOKENS, START, IDDecoder
+from genius.models.decoder import START, DecoderConfig, IDDecoder
 from genius.models.weights import EightBitRows, Weights, multiply_rows, weights_in
 
 VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
@@ -146,10 +147,16 @@ class IncrementalDecoder:
         self._embedding = t5.shared.weight.to(self.dtype)
         # T5 scales its last hidden state before its tied head
         head, gain = t5.shared.weight, t5.decoder.final_layer_norm.weight * config.width**-0.5
-        self._special_head, *self._heads = (  # of the special tokens and of each level, in blocks
-            [matrix(block, gain=gain) for block in part.split(VOCABULARY_BLOCK)]
-            for part in head.split([SPECIAL_TOKENS, *config.code_sizes])
-        )
+        self._blocks = {  # (first token, last token + 1) -> weights; together the vocabulary
+            block: matrix(head[slice(*block)], gain=gain) for block in pairwise(_vocabulary_edges(config))
+        }
+        self._heads = [  # of each level; shared with the blocks where possible
+            [
+                self._blocks.get(block) or matrix(head[slice(*block)], gain=gain)
+                for block in pairwise([*range(*span, VOCABULARY_BLOCK), span[1]])
+            ]
+            for span in map(self._span, range(config.levels))
+        ]
         self._bias = (
             blocks[0]
             .layer[0]
@@ -209,9 +216,11 @@ class IncrementalDecoder:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
         if whole_vocabulary:
-            others = self._blocks_without(level) if log_sum is None else self._heads[1 - level]
             own = logits.logsumexp(-1)
-            log_sum = self._log_sum(hidden, others, own if log_sum is None else own.logaddexp(log_sum))
+            if log_sum is None:
+                log_sum = self._log_sum(hidden, self._blocks_without(level), own)
+            else:
+                log_sum = self._log_sum(hidden, self._heads[1 - level], own.logaddexp(log_sum))
             return logits.sub_(log_sum[:, None])
         return logits.log_softmax(-1)
 
@@ -239,7 +248,7 @@ class IncrementalDecoder:
             return hidden[:, 0], None
         cache.widths, log_sum = [1, len(codes)], None
         if whole_vocabulary:
-            prepared = self._special_head[0].prepare(hidden.flatten(0, 1))
+            prepared = self._heads[0][0].prepare(hidden.flatten(0, 1))
             nothing = torch.full(hidden.shape[:2], -torch.inf, device=hidden.device).flatten()
             log_sum = self._log_sum(prepared, self._blocks_without(0, 1), nothing).unflatten(0, (queries, -1))
         cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
@@ -290,13 +299,22 @@ class IncrementalDecoder:
         bias = self._bias[:, level, : level + 1].repeat_interleave(widths, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 
-    def _blocks_without(self, *levels: int) -> Iterable[Weights]:
-        """The blocks of the head but for those of some levels."""
-        heads = (head for level, head in enumerate(self._heads) if level not in levels)
-        return chain(self._special_head, *heads)
+    def _span(self, level: int) -> tuple[int, int]:
+        """The first token of a level, and its last one + 1."""
+        return self.config.offsets[level], self.config.offsets[level] + self.config.code_sizes[level]
+
+    def _blocks_without(self, *levels: int) -> Iterator[Callable[[Tensor | EightBitRows], Tensor]]:
+        """Products with the head, block by block, whose logits are −inf at the tokens of some levels."""
+        for (first, last), weights in self._blocks.items():
+            spans = [(max(start, first) - first, min(end, last) - first) for start, end in map(self._span, levels)]
+            spans = [(start, end) for start, end in spans if start < end]
+            if (0, last - first) not in spans:
+                yield partial(_without, weights, spans) if spans else weights
 
     @staticmethod
-    def _log_sum(hidden: Tensor | EightBitRows, blocks: Iterable[Weights], log_sum: Tensor) -> Tensor:
+    def _log_sum(
+        hidden: Tensor | EightBitRows, blocks: Iterable[Callable[[Tensor | EightBitRows], Tensor]], log_sum: Tensor
+    ) -> Tensor:
         """(r,) the logarithm of exp(log_sum) and of Σ exp over the logits of these blocks; log_sum (r,), or −inf."""
         highest, total = log_sum, torch.ones_like(log_sum)
         for block in blocks:
@@ -309,6 +327,24 @@ class IncrementalDecoder:
 
     def _rms_norm(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], eps=self._eps)
+
+
+def _vocabulary_edges(config: DecoderConfig) -> list[int]:
+    """Where blocks of at most VOCABULARY_BLOCK tokens begin, and V: whole levels where they fit."""
+    edges = [0]
+    for start, size in zip(config.offsets, config.code_sizes, strict=True):
+        if start > edges[-1] and start + size - edges[-1] > VOCABULARY_BLOCK:
+            edges.append(start)
+        edges += range(edges[-1] + VOCABULARY_BLOCK, start + size, VOCABULARY_BLOCK)
+    return [*edges, config.vocabulary]
+
+
+def _without(weights: Weights, spans: Sequence[tuple[int, int]], hidden: Tensor | EightBitRows) -> Tensor:
+    """Logits of a block, −inf in the columns start … end − 1 of each span."""
+    logits = weights(hidden)
+    for start, end in spans:
+        logits[:, start:end] = -torch.inf
+    return logits
 
 
 def _gather(values: Tensor, rows: Tensor | None) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 FEW_ROWS = 8  # up to as many, `multiply_rows` asks for the transposed product
 MAX_WEIGHT, MAX_ACTIVATION = 63, 127
-PACKED_ROWS = 128  # that oneDNN multiplies at once
+PACKED_ROWS = 120  # that oneDNN multiplies at once
 
 
 def multiply_rows(x: Tensor, weights: Tensor) -> Tensor:
@@ -53,14 +53,16 @@ class PackedWeights(PlainWeights):
 
     def __call__(self, x: Tensor) -> Tensor:
         """x (r, i) -> (r, o)."""
+        if 0 < len(x) <= PACKED_ROWS:
+            return self._multiply(x)
         if not len(x):
             return x.new_empty(0, len(self._matrix))
-        parts = [self._multiply(rows) for rows in x.split(PACKED_ROWS)]
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+        return torch.cat([self._multiply(rows) for rows in x.split(PACKED_ROWS)])
 
     def _multiply(self, x: Tensor) -> Tensor:
         """x (r, i), at most PACKED_ROWS of them -> (r, o)."""
-        rows = F.pad(x, (0, 0, 0, _filled_up(len(x)) - len(x)))
+        filled = _filled_up(len(x))
+        rows = x if filled == len(x) else F.pad(x, (0, 0, 0, filled - len(x)))
         return torch.ops.mkldnn._linear_pointwise(rows, self._matrix, None, "none", [], "")[: len(x)]
 
     @staticmethod
@@ -74,8 +76,8 @@ class PackedWeights(PlainWeights):
 
 
 def _filled_up(rows: int) -> int:
-    """1, 2, 4 or a multiple of 8: oneDNN keeps code and memory for each number of rows that it meets."""
-    return next((few for few in (1, 2, 4) if rows <= few), -(-rows // 8) * 8)
+    """1, 2, 4 or a multiple of ten, as beam sizes are: oneDNN keeps code and memory for each number of rows it meets."""
+    return next((few for few in (1, 2, 4) if rows <= few), -(-rows // 10) * 10)
 
 
 class EightBitRows(NamedTuple):

@@ -14,7 +14,7 @@ from tests.search.rounding import MARGIN, is_clear, traced
 from tests.search.tiny import WORDS, publish_tiny_run
 
 THREADS = 16
-PARTS = 4
+PARTS = 8  # of which the first fill caches, such as oneDNN's code for each number of rows
 GROWTH = 2 << 20  # bytes a part; what leaks grows in every part, what the allocator keeps back in some
 HOW = [SearchOptions(beams=10, k=5), SearchOptions(beams=7, k=8, rerank=False)]
 STATM = Path("/proc/self/statm")

@@ -43,7 +43,7 @@ from genius.evaluation.speed.timing import measure_in_turns
 from genius.evaluation.speed.workloads import uniform
 from genius.evaluation.tables import decimals, percent, table
 from genius.files import write_report
-from genius.models.decoder import SPECIAL_TOKENS, DecoderConfig, IDDecoder
+from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
@@ -111,8 +111,8 @@ def compiled(decoder: IDDecoder) -> IncrementalDecoder:
 
 def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
-    searched._special_head = [FreeWeights(SPECIAL_TOKENS)]
     searched._heads = [[FreeWeights(size)] for size in decoder.config.code_sizes]
+    searched._blocks = {block: FreeWeights(block[1] - block[0]) for block in searched._blocks}
     return searched
 
 
