@@ -76,7 +76,7 @@ class PackedWeights(PlainWeights):
 
 
 def _filled_up(rows: int) -> int:
-    """1, 2, 4 or a multiple of ten, as beam sizes are: oneDNN keeps code and memory for each number of rows it meets."""
+    """1, 2, 4 or a multiple of ten, as beam sizes are; oneDNN keeps code and memory for each number of rows."""
     return next((few for few in (1, 2, 4) if rows <= few), -(-rows // 10) * 10)
 
 
