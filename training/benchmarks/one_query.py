@@ -8,7 +8,6 @@ a run also the change of its results: test queries searched by its own decoder, 
     bfloat16        weights and activations
     int8            weights with a scale for each output, activations with one for each row
     half prefix     keys and values of the prefix in half precision
-    compiled        the blocks of the decoder by torch.compile; the time to compile is reported
     2 layers        a decoder of two layers: what distilling one could save at most
     free head       products with the head cost nothing: what a head of valid children alone could save at most
     geometry        no decoder at all
@@ -20,7 +19,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -103,12 +101,6 @@ def with_half_prefix(decoder: IDDecoder) -> IncrementalDecoder:
     return searched
 
 
-def compiled(decoder: IDDecoder) -> IncrementalDecoder:
-    searched = IncrementalDecoder(decoder)
-    searched._hidden = torch.compile(searched._hidden, dynamic=True)
-    return searched
-
-
 def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
     searched._heads = [[FreeWeights(size)] for size in decoder.config.code_sizes]
@@ -121,7 +113,6 @@ EXACT: dict[str, Callable[[IDDecoder], IncrementalDecoder]] = {  # the same deco
     "bfloat16": lambda decoder: IncrementalDecoder(decoder, torch.bfloat16),
     "int8": lambda decoder: IncrementalDecoder(decoder, torch.int8),
     "half prefix": with_half_prefix,
-    "compiled": compiled,
 }
 
 
@@ -137,7 +128,7 @@ def chosen_methods(without: str) -> list[str]:
 
 
 def measure_times(items: int, names: list[str], seed: int) -> dict[str, Any]:
-    """Mode -> method -> milliseconds per query at batch 1; what compiling took."""
+    """Mode -> method -> milliseconds per query at batch 1."""
     cpu = torch.device("cpu")
     workload = uniform(items, DecoderConfig(), seed, cpu)
     pool = Pool.build(workload.packed, workload.decoder.config.code_sizes)
@@ -148,23 +139,13 @@ def measure_times(items: int, names: list[str], seed: int) -> dict[str, Any]:
     decoders |= {"2 layers": IncrementalDecoder(small), "free head": with_free_head(workload.decoder)}
     searches = {name: Search(decoder, pool) for name, decoder in decoders.items()}
     searches["geometry"] = Search(decoders[SHIPPED], pool, weight=0.0)
-    chosen, warm = {name: searches[name] for name in names}, {}
-    for name, search in chosen.items():
-        start = time.perf_counter()
-        for mode in MODES:
-            search(workload.draw_queries(1, 0), mode)
-        warm[name] = time.perf_counter() - start
     times = {
         mode: measure_in_turns(
-            {name: lambda queries, search=search, mode=mode: search(queries, mode) for name, search in chosen.items()},
-            workload.draw_queries,
-            1,
-            ROUNDS,
-            PATIENCE,
+            {name: partial(searches[name], mode=mode) for name in names}, workload.draw_queries, 1, ROUNDS, PATIENCE
         )
         for mode in MODES
     }
-    return {"items": items, "milliseconds": times, "first_search_seconds": warm}
+    return {"items": items, "milliseconds": times}
 
 
 class Search:
@@ -206,10 +187,8 @@ def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> 
 def markdown(report: dict[str, Any]) -> str:
     machine, times = report["machine"], report["times"]
     cells = [
-        {"milliseconds": name}
-        | {mode: decimals(times["milliseconds"][mode][name]["median"], 1) for mode in MODES}
-        | {"first searches, s": decimals(seconds, 1)}
-        for name, seconds in times["first_search_seconds"].items()
+        {"milliseconds": name} | {mode: decimals(times["milliseconds"][mode][name]["median"], 1) for mode in MODES}
+        for name in times["milliseconds"][MODES[0]]
     ]
     parts = [
         "# One query",

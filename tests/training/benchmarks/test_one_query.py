@@ -49,18 +49,18 @@ def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
     collection = write_micro_collection(tmp_path / "collection")
     run = publish_micro_run(tmp_path / "run", collection)
 
-    given = ["--items", "300", "--without", "compiled", "--run", str(run.path), "--collection", str(collection.root)]
+    given = ["--items", "300", "--without", "2 layers", "--run", str(run.path), "--collection", str(collection.root)]
     main([str(tmp_path / "out"), *given, "--limit", "2"])
 
     report = read_json(tmp_path / "out" / "one_query.json", dict)
-    names = ["as shipped", "bfloat16", "int8", "half prefix", "2 layers", "free head", "geometry"]
+    names = ["as shipped", "bfloat16", "int8", "half prefix", "free head", "geometry"]
     assert list(report["times"]["milliseconds"]["set"]) == names
     same = {(change["mode"], change["method"]): change["same_candidates"] for change in report["changes"]}
     assert same["set", "as shipped"] == 1 and len(same) == 3 * 4 and all(0 <= share <= 1 for share in same.values())
 
 
 def test_the_decoder_that_others_are_compared_with_stays_and_an_unknown_method_is_refused():
-    assert chosen_methods("as shipped, compiled,geometry") == [SHIPPED, "bfloat16", "int8", "half prefix", "2 layers",
+    assert chosen_methods("as shipped, bfloat16,geometry") == [SHIPPED, "int8", "half prefix", "2 layers",
                                                                "free head"]  # fmt: skip
     with pytest.raises(UserError, match="--without: there is no method 'geometri'; choose from bfloat16, int8"):
         chosen_methods("geometri")
