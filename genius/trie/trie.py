@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,6 @@ class Trie:
         self._packed, self._shared, self._sizes = (
             torch.from_numpy(array).to(device) for array in (table.packed, table.shared, table.sizes)
         )
-        self._first_codes = self._children(torch.tensor([self.root], device=device), 0).code
 
     @property
     def device(self) -> torch.device:
@@ -76,6 +76,11 @@ class Trie:
     def first_codes(self) -> Tensor:
         """(c,) the codes that an ID may begin with, ascending."""
         return self._first_codes if not self.prefix else self._first_codes.new_tensor(self.prefix[:1])
+
+    @cached_property
+    def _first_codes(self) -> Tensor:
+        """(c,) the same without regard to `prefix`."""
+        return self._children(torch.tensor([self.root], device=self.device), 0).code
 
     @property
     def nbytes(self) -> int:

@@ -167,10 +167,10 @@ def test_the_retrieval_note_counts_queries_and_names_the_command():
         assert words in note
 
 
-def test_the_notes_name_the_arithmetic_of_mode_fast_where_a_report_records_it():
+def test_the_notes_name_the_arithmetic_of_the_decoder_where_a_report_records_it():
     for report, note in ((RETRIEVAL, retrieval_note), (SPEED, speed_note)):
-        assert "mode fast" not in note(report)
-        assert "50 beams, mode fast in bfloat16" in note(report | {"decoder_dtype": "bfloat16"})
+        assert "decoder in" not in note(report)
+        assert "50 beams, decoder in bfloat16" in note(report | {"decoder_dtype": "bfloat16"})
 
 
 def test_times_are_by_stage_with_a_total():
