@@ -221,6 +221,8 @@ NOT_RUN = {
     "python -m genius.collections $GENIUS_DATA/{flickr8k,fashion,grocery,visual7w,emoji} real": HOURS,
     "python -m training real run": HOURS,
     "python -m genius.evaluation run --beams 1,5,10,20,30,50 --limit 200 --untrained-encoder": HOURS,
+    "python -m training.ranker real run": "follows the command before, which takes hours",
+    "python -m genius.evaluation run --beams 50 --limit 200 --items all": "follows the command before",
     "python -m genius.evaluation.speed OUT": HOURS,
     "python -m genius.evaluation.speed OUT --run my-run": HOURS,
     'python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"': HOURS,
