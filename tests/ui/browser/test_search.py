@@ -81,16 +81,19 @@ def test_the_server_is_asked_when_the_kind_of_query_changes_and_not_at_each_keys
 
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
-    search_of, searched, ended = served.engine.search, threading.Event(), []
+    search_of, begun, searched, ended = served.engine.search, threading.Event(), threading.Event(), []
 
     def pictures_slowly(queries, *rest):
         if queries[0].image:
+            begun.set()
             assert searched.wait(WAIT)
             ended.append(queries[0])
         return search_of(queries, *rest)
 
     monkeypatch.setattr(served.engine, "search", pictures_slowly, raising=False)
     page.locator("#examples .example").first.click()
+    while not begun.is_set():  # what the example fills in would replace words that are typed before
+        page.wait_for_timeout(100)
     search(page, "mug")
     searched.set()
     while not ended:
