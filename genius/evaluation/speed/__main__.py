@@ -123,7 +123,7 @@ def speed_options(options: argparse.Namespace, device: torch.device) -> SpeedOpt
             raise UserError(f"the decoder computes in int8 on CPUs only, not on {device}; add --device cpu")
     batches = GPU_BATCHES if device.type == "cuda" else SpeedOptions.batches
     return SpeedOptions(
-        items=parse_integers(options.items, "--items", 1),
+        items=parse_integers(options.items, "--items", 2),
         batches=parse_integers(options.batches, "--batches", 1) if options.batches else batches,
         ids=ids,
         systems=systems,
