@@ -13,6 +13,7 @@ _short.maxstring = _short.maxlong = _short.maxother = 80  # characters
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PROTECTED = {errno.EROFS, errno.EACCES, errno.EPERM}
+MISPLACED = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 FULL_TEXTS = (  # of errors without errno
     "No space left",
     "disk is full",
@@ -27,7 +28,11 @@ PROTECTED_TEXTS = (
     "unable to open database file",
     "disk I/O error",
 )
-SENTENCES = {"full": "the disk is full", "protected": "a file or folder cannot be read or written"}
+SENTENCES = {
+    "full": "the disk is full",
+    "protected": "a file or folder cannot be read or written",
+    "misplaced": "a file is where a folder should be, or a folder where a file should be",
+}
 
 
 class UserError(Exception):
@@ -70,4 +75,4 @@ def disk_problem(error: Exception) -> str | None:
         return "full"
     if number in PROTECTED or any(words in text for words in PROTECTED_TEXTS):
         return "protected"
-    return None
+    return "misplaced" if number in MISPLACED else None

@@ -182,7 +182,7 @@ def _write_header(stream: BinaryIO, shape: tuple[int, ...], dtype: DTypeLike) ->
 
 @contextmanager
 def disk_errors_explained(folder: Path, outcome: str = "nothing was changed") -> Iterator[None]:
-    """Turn the errors of a full or write-protected disk into a UserError that names the folder; others pass."""
+    """Turn the errors of a disk, such as that it is full, into a UserError that names the folder; others pass."""
     try:
         yield
     except (OSError, sqlite3.OperationalError, SafetensorError) as error:

@@ -21,9 +21,12 @@ from genius.errors import UserError, exit_on_user_error
         (SafetensorError("I/O error: No space left on device (os error 28)"), "error: the disk is full"),
         (PermissionError(errno.EACCES, "Permission denied", "/run"), "error: a file or folder cannot be .*'/run'"),
         (OSError(errno.EROFS, "Read-only file system"), "error: a file or folder cannot be read or written"),
+        (FileExistsError(errno.EEXIST, "File exists", "/out"), r"error: a file is where a folder should be.*'/out'\)"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/out/a"), "error: a file is where a folder should be"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "/out/a"), ".*or a folder where a file should be"),
     ],
 )
-def test_a_command_ends_with_a_sentence_on_a_full_or_protected_disk(error, sentence, capsys):
+def test_a_command_ends_with_a_sentence_on_an_error_of_the_disk(error, sentence, capsys):
     with pytest.raises(SystemExit) as ended, exit_on_user_error():
         raise error
     printed = capsys.readouterr().err

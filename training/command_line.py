@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from genius.errors import UserError
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import command_parser, parse_integer
 from training.distributed import default_workers, init_distributed
 from training.presets import PRESETS
 from training.settings import Settings, with_changes
@@ -57,7 +57,7 @@ def add_preset_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_seed_argument(parser: argparse.ArgumentParser, purpose: str = "random seed") -> None:
     """Add --seed, which refuses a negative number: numpy's generators take none."""
-    number, text = partial(natural, "--seed"), f"{purpose} (default: %(default)s)"
+    number, text = partial(parse_integer, "--seed", 0), f"{purpose} (default: %(default)s)"
     parser.add_argument("--seed", type=number, default=0, metavar="N", help=text)
 
 
@@ -79,18 +79,11 @@ def add_workers_argument(parser: argparse.ArgumentParser) -> None:
     """Add --workers, whose value `workers_per_process` completes."""
     parser.add_argument(
         "--workers",
-        type=partial(natural, "--workers"),
+        type=partial(parse_integer, "--workers", 0),
         metavar="N",
         help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
         "0 without)",
     )
-
-
-def natural(option: str, text: str) -> int:
-    """The value of an option that is a whole number. Raises UserError unless it is at least 0."""
-    if not text.isdecimal():
-        raise UserError(f"{option} {text}: expected 0 or more")
-    return int(text)
 
 
 def workers_per_process(workers: int | None, device: torch.device) -> int:

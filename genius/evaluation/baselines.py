@@ -44,13 +44,18 @@ class WordSearch:
 
     def __init__(self, items: list[Item]):
         self.rows = np.array([row for row, item in enumerate(items) if item.text], dtype=np.int64)
-        self.vectorizer = TfidfVectorizer()
-        self.candidates = self.vectorizer.fit_transform([items[row].text for row in self.rows])  # (n, w) sparse
+        self.vectorizer = TfidfVectorizer()  # whose words have at least two characters
+        texts = [items[row].text for row in self.rows]
+        self.has_words = any(map(self.vectorizer.build_analyzer(), texts))
+        if self.has_words:
+            self.candidates = self.vectorizer.fit_transform(texts)  # (n, w) sparse
 
     def search(self, queries: list[LabeledQuery]) -> np.ndarray:
         """Rows (q, K) of the candidates, best first; −1 after the last that shares a word."""
-        cosines = (self.vectorizer.transform([query.text for query in queries]) @ self.candidates.T).tocsr()
         found = np.full((len(queries), K), -1)
+        if not self.has_words:
+            return found
+        cosines = (self.vectorizer.transform([query.text for query in queries]) @ self.candidates.T).tocsr()
         for number, (first, end) in enumerate(pairwise(cosines.indptr)):  # (q, n), of which few share a word
             places = cosines.indices[first:end]
             best = places[np.lexsort((places, -cosines.data[first:end]))[:K]]

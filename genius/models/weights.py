@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from genius.runtime import computes_bf16
+
 FEW_ROWS = 8  # up to as many, `multiply_rows` asks for the transposed product
 MAX_WEIGHT, MAX_ACTIVATION = 63, 127
 PACKED_ROWS = 120  # that oneDNN multiplies at once
@@ -71,7 +73,7 @@ class PackedWeights(PlainWeights):
         return (
             matrix.device.type == "cpu"
             and torch.backends.mkldnn.is_available()
-            and (matrix.dtype == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
+            and (matrix.dtype == torch.float32 or computes_bf16(matrix.device))
         )
 
 

@@ -109,12 +109,14 @@ def hnsw_bytes(items: int, dim: int) -> int:
 
 
 def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.IndexIVFPQ:
-    """Inverted lists of product-quantized vectors, trained on `training` of them.
+    """Inverted lists of product-quantized vectors, trained on `training` of them, at least two.
 
-    code_bytes must divide the dim. Set `index.nprobe` to search.
+    code_bytes must divide the dim; fewer than 256 vectors to train on give codes of fewer bits than a byte. Set
+    `index.nprobe` to search.
     """
+    bits = min(8, int(np.log2(training)))  # each value of a code is a centroid, which needs a vector
     index = faiss.index_factory(
-        embeddings.shape[1], f"IVF{lists},PQ{code_bytes}np", faiss.METRIC_INNER_PRODUCT
+        embeddings.shape[1], f"IVF{lists},PQ{code_bytes}x{bits}np", faiss.METRIC_INNER_PRODUCT
     )  # np: no polysemous training, which is slow and unused here
     sample = np.random.default_rng(0).permutation(len(embeddings))[:training]
     index.train(_float32(embeddings[np.sort(sample)]))

@@ -64,12 +64,13 @@ class Retriever:
         self.encoder, self.fusion, self.quantizer, self.decoder = (
             model.to(device).eval() for model in (encoder, fusion, quantizer, decoder)
         )
-        self._codewords = Codewords(self.quantizer.codebooks, getattr(torch, decoder_dtype))
-        self._ranker_scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), self._codewords)
         self._image_features = ImageFeatureCache(self.encoder)
-        self.decoders = {
-            dtype: IncrementalDecoder(self.decoder, getattr(torch, dtype)) for dtype in {"float32", decoder_dtype}
-        }
+        dtypes = {name: getattr(torch, name) for name in ("float32", decoder_dtype)}
+        self.decoders = {name: IncrementalDecoder(self.decoder, dtype) for name, dtype in dtypes.items()}
+        self._codewords = {name: Codewords(self.quantizer.codebooks, dtype) for name, dtype in dtypes.items()}
+        self._ranker_scorer = (
+            None if ranker is None else RankerScorer(ranker.to(device).eval(), self._codewords[decoder_dtype])
+        )
 
     def ranking_of(self, options: SearchOptions) -> str | None:
         """What results are ordered by with these options, one of RANKINGS; None: by ID score.
@@ -124,7 +125,8 @@ class Retriever:
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = self.mode_of(options)
-        decoder = self.decoders[self.dtype_of(options)]
+        dtype = self.dtype_of(options)
+        decoder, codewords = self.decoders[dtype], self._codewords[dtype]
         beam_options = {
             "mode": mode,
             "decoder_weight": weight,
@@ -141,9 +143,7 @@ class Retriever:
                     decoder, encoded.z, trie, options.beams, **beam_options, certify=options.certify or mode == "exact"
                 )
         with self._timed("expand", milliseconds, count):
-            candidates = find_candidates(
-                beams, mode, pool.table, self._codewords, version.norms, encoded.z, options.budget
-            )
+            candidates = find_candidates(beams, mode, pool.table, codewords, version.norms, encoded.z, options.budget)
         with self._timed("rerank", milliseconds, count):
             ranked = self._rank(beams, candidates, encoded, options, version, pool)
         return Retrieval(beams, candidates, ranked, milliseconds)

@@ -55,6 +55,12 @@ def test_words_that_no_candidate_has_find_nothing(items):
     assert (WordSearch(items).search([LabeledQuery("0:1", Modality.TEXT, 1, "zebra")]) == -1).all()
 
 
+def test_texts_of_one_character_have_no_words_to_be_found_by():
+    """TF-IDF counts words of at least two characters."""
+    items = [Item("0:1", Modality.TEXT, "A"), Item("0:2", Modality.TEXT, "犬 猫")]
+    assert (WordSearch(items).search([LabeledQuery("0:1", Modality.TEXT, 1, "A")]) == -1).all()
+
+
 def test_colors_agree_with_distances_worked_out_by_hand(collection, items):
     def coarse(path):
         pixels = np.asarray(open_image(collection.image_path(path))) // 64

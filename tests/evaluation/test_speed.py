@@ -14,12 +14,12 @@ from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
 from genius.evaluation.speed import faiss_indexes, machine, roofline, timed_systems
-from genius.evaluation.speed.__main__ import main, parse_names
+from genius.evaluation.speed.__main__ import build_parser, main, parse_names, speed_options
 from genius.evaluation.speed.benchmark import COUNTED, Benchmark, SpeedOptions
 from genius.evaluation.speed.machine import processor_name
 from genius.evaluation.speed.roofline import search_operations
 from genius.evaluation.speed.speed_report import markdown
-from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
+from genius.evaluation.speed.timed_systems import EIGHT_BIT_SYSTEMS, SYSTEM_BUILDERS
 from genius.evaluation.speed.workloads import realistic, uniform
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
@@ -175,7 +175,6 @@ def test_the_command_measures_what_its_options_name_and_prints_the_report(tmp_pa
 
 def test_a_run_is_measured_at_equal_hit_rate_and_with_realistic_ids(run, tmp_path, monkeypatch):
     monkeypatch.setattr(roofline, "SIDE", 64)
-    monkeypatch.setattr(faiss_indexes, "build_ivf_pq", untrained_ivf)
     options = "--items 100 --batches 1 --rounds 1 --systems set --device cpu --ids realistic"
 
     main([str(tmp_path / "out"), "--run", str(run), *options.split()])
@@ -193,10 +192,30 @@ def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
         main([str(tmp_path), "--systems", ""])
     with pytest.raises(UserError, match="--ids: the list is empty; choose from uniform,"):
         main([str(tmp_path), "--ids", ""])
-    with pytest.raises(UserError, match="--items ten: expected integers from 1"):
+    with pytest.raises(UserError, match="--items ten: expected integers from 2"):
         main([str(tmp_path), "--items", "ten"])
     with pytest.raises(UserError, match="name one: --run RUN"):
         main([str(tmp_path), "--ids", "realistic"])
+
+
+def test_in_eight_bits_nothing_is_measured_on_a_gpu():
+    def systems(*arguments: str) -> tuple[str, ...]:
+        return speed_options(build_parser().parse_args(["out", *arguments]), torch.device("cuda")).systems
+
+    assert systems("--systems", "flat;set, int8") == ("flat",) and not set(systems()) & set(EIGHT_BIT_SYSTEMS)
+    for arguments in (("--systems", "set, int8;fast, int8"), ("--decoder-dtype", "int8")):
+        with pytest.raises(UserError, match="in int8 on CPUs only, not on cuda; add --device cpu"):
+            systems(*arguments)
+
+
+def test_a_size_at_which_no_system_is_built_is_left_out_of_the_times(workloads, tmp_path):
+    options = replace(OPTIONS, systems=("HNSW",), batches=(1,))
+
+    Benchmark(options, tmp_path, None, CPU, "python -m …").measure(workloads["uniform"])
+
+    report = json.loads((tmp_path / "speed.json").read_text())
+    assert [(cell["items"], cell["system"]) for cell in report["cells"]] == [(300, "HNSW")]
+    assert [index["items"] for index in report["indexes"]] == [300, 600]
 
 
 def test_the_processor_is_named_but_not_the_host(monkeypatch, tmp_path):

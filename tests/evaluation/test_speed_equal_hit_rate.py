@@ -15,13 +15,13 @@ from genius.evaluation.speed.equal_hit_rate import (
     mean_hit_rate,
     measure_at_equal_hit_rate,
 )
-from genius.evaluation.speed.faiss_indexes import index_bytes
+from genius.evaluation.speed.faiss_indexes import code_bytes, index_bytes
 from genius.evaluation.speed.speed_report import _equal
 from genius.schema import SearchOptions
 
 
 def untrained_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.Index:
-    """In place of IVF-PQ, which needs more vectors to train; with all lists read it is exact."""
+    """In place of IVF-PQ; with all lists read it is exact."""
     coarse = faiss.IndexFlatIP(embeddings.shape[1])
     index = faiss.IndexIVFFlat(coarse, embeddings.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
     index.own_fields, _ = True, coarse.this.disown()
@@ -99,6 +99,13 @@ def test_no_index_keeps_all_vectors_of_a_large_collection_in_memory(engine, quer
 def test_the_bytes_of_an_index_are_those_that_faiss_writes(engine):
     index = untrained_ivf(engine.index.embeddings, 2, 1, 20)
     assert index_bytes(index) == len(faiss.serialize_index(index))
+
+
+@pytest.mark.parametrize(
+    ("dim", "dims_per_byte", "expected"), [(768, 8, 96), (768, 32, 24), (100, 8, 10), (100, 32, 2), (12, 32, 1)]
+)
+def test_the_bytes_of_a_product_quantized_vector_divide_its_dim(dim, dims_per_byte, expected):
+    assert code_bytes(dim, dims_per_byte) == expected
 
 
 def test_all_rows_have_the_same_weight(queries):

@@ -43,6 +43,10 @@ def test_times_are_milliseconds_per_query_without_the_warm_up():
     assert times["a"] == pytest.approx(expected)
 
 
+def test_without_systems_there_are_no_times():
+    assert measured({}, rounds=2) == ({}, [])
+
+
 def test_systems_take_turns_and_each_round_starts_with_the_next_one():
     _, calls = measured({name: [1.0] * 4 for name in "abc"}, rounds=3)
 

@@ -17,7 +17,7 @@ from genius.reading import read_json
 
 
 def untrained_ivf(vectors: np.ndarray, dims_per_byte: int) -> faiss.Index:
-    """In place of IVF-PQ, which needs more vectors to train; one list, so it is exact."""
+    """In place of IVF-PQ; one list, so it is exact."""
     coarse = faiss.IndexFlatIP(vectors.shape[1])
     index = faiss.IndexIVFFlat(coarse, vectors.shape[1], 1, faiss.METRIC_INNER_PRODUCT)
     index.own_fields, _ = True, coarse.this.disown()

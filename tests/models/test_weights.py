@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from genius.models.weights import EightBitWeights, multiply_rows, weights_in
+from genius.models.weights import EightBitWeights, PackedWeights, multiply_rows, weights_in
 
 SHAPES = [(24, 64), (64, 24)]  # outputs, inputs
 
@@ -40,6 +40,12 @@ def test_any_number_of_rows_is_multiplied(rows, dtype):
     x, matrix = random_rows(rows, 16), random_rows(8, 16, seed=1)
     found = weights_in(dtype, matrix)(x.to(torch.bfloat16 if dtype == torch.bfloat16 else torch.float32))
     torch.testing.assert_close(found.float(), x @ matrix.T, atol=0.2, rtol=0.05)
+
+
+def test_weights_are_packed_on_a_processor_with_onednn_alone():
+    matrix = random_rows(8, 16)
+    assert PackedWeights.can_pack(matrix) == torch.backends.mkldnn.is_available()
+    assert not PackedWeights.can_pack(matrix.to("meta"))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -117,3 +117,12 @@ def test_approximate_indexes_find_most_of_what_flat_search_finds():
         _, rows = index.search(queries, 10)
         assert index.ntotal == 2000
         assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(rows, exact, strict=True)]) > least
+
+
+@pytest.mark.parametrize("n", [2, 3, 100, 255])
+def test_an_approximate_index_can_be_trained_on_few_vectors(n):
+    embeddings = unit(n)
+    index = build_ivf_pq(embeddings, lists=1, code_bytes=8, training=n)
+    _, rows = index.search(embeddings.astype(np.float32), 1)
+    assert index.ntotal == n and 2**index.pq.nbits <= n
+    assert (rows[:, 0] == np.arange(n)).mean() > 0.9

@@ -355,6 +355,21 @@ def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promise
         assert (scores == expected_scores) == (used == "float32")
 
 
+def test_a_certified_search_computes_its_shortlist_in_float32_too(run, engine):
+    vectors = np.random.default_rng(0).standard_normal((64, 12)).astype(np.float32)
+    queries = EncodedQueries.from_vectors(*2 * [vectors / np.linalg.norm(vectors, axis=1, keepdims=True)])
+    lower = Engine.load(run.path, "cpu", decoder_dtype="int8")
+    for options, equal in (
+        (SearchOptions(mode="fast", rerank=False), False),
+        (SearchOptions(mode="fast", rerank=False, certify=True), True),
+    ):
+        rows, expected = (
+            [[hit.row for hit in result.hits] for result in searched.search_encoded(queries, options)]
+            for searched in (lower, engine)
+        )
+        assert (rows == expected) == equal
+
+
 def test_an_unknown_dtype_and_int8_on_a_gpu_are_refused(run, engine):
     with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, int8, not 'float16'"):
         Engine.load(run.path, "cpu", decoder_dtype="float16")

@@ -15,19 +15,19 @@ from training.demo import __main__ as demo
 @pytest.mark.parametrize("value", ["-1", "1.5", "two"])
 def test_a_number_below_zero_or_none_is_refused(tmp_path, monkeypatch, option, value):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), option, value])
-    with pytest.raises(UserError, match=f"{option} {value}: expected 0 or more"):
+    with pytest.raises(UserError, match=f"{option} {value}: expected an integer of at least 0"):
         parse_arguments("training", "")
 
 
 @pytest.mark.parametrize("command", [folder.main, encoders.main])
 def test_every_command_that_trains_refuses_a_negative_seed(tmp_path, command):
-    with pytest.raises(UserError, match="--seed -1: expected 0 or more"):
+    with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):
         command([str(tmp_path), str(tmp_path / "run"), "--seed", "-1"])
     assert not (tmp_path / "run").exists()
 
 
 def test_the_demo_is_not_drawn_with_a_negative_seed(tmp_path):
-    with pytest.raises(UserError, match="--seed -1: expected 0 or more"):
+    with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):
         demo.main([str(tmp_path / "run"), "--work", str(tmp_path / "work"), "--seed", "-1"])
     assert not (tmp_path / "work").exists()
 

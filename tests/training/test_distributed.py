@@ -231,5 +231,5 @@ def test_the_number_of_workers_is_not_a_setting_of_the_run(tmp_path, monkeypatch
 
 def test_a_negative_number_of_workers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", "--workers", "-1"])
-    with pytest.raises(UserError, match="--workers -1: expected 0 or more"):
+    with pytest.raises(UserError, match="--workers -1: expected an integer of at least 0"):
         parse_arguments("training", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,7 +49,7 @@ def draw_sheet(rows: Sequence[SheetRow]) -> Image.Image:
             if row.pictures:
                 corner = (left + place * (RESULT + 10), top)
                 if row.pictures[place]:
-                    sheet.paste(fitted(Image.open(io.BytesIO(row.pictures[place])).convert("RGB"), RESULT), corner)
+                    sheet.paste(fitted(open_image(row.pictures[place]), RESULT), corner)
                 draw.text((corner[0], top + RESULT + 5), textwrap.shorten(text, 18), color, FONT)
             else:
                 draw.text((left, top + 30 * place), textwrap.shorten(f"{place + 1}. {text}", 95), color, FONT)

@@ -20,7 +20,6 @@ Shapes: q uploads, d embedding dim.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -350,7 +349,7 @@ def drawings(seed: int) -> list[Image.Image]:
     index = load_index(run)
     drawn = np.flatnonzero(index.modalities != Modality.TEXT).tolist()
     rows = random.Random(seed).sample(drawn, min(OUTSIDE, len(drawn)))
-    return [Image.open(io.BytesIO(index.thumbnail(row))).convert("RGB") for row in rows]
+    return [open_image(index.thumbnail(row)) for row in rows]
 
 
 def far_share(engine: Engine, images: Sequence[Image.Image]) -> float:

@@ -116,16 +116,17 @@ def speed_options(options: argparse.Namespace, device: torch.device) -> SpeedOpt
         raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
     if options.collection and options.run is None:
         raise UserError("--collection is that of a run; name one: --run RUN")
+    systems = parse_names(options.systems, "--systems", ";", SYSTEM_BUILDERS)
+    if device.type != "cpu":
+        systems = tuple(name for name in systems if name not in EIGHT_BIT_SYSTEMS)
+        if not systems or options.decoder_dtype == "int8":
+            raise UserError(f"the decoder computes in int8 on CPUs only, not on {device}; add --device cpu")
     batches = GPU_BATCHES if device.type == "cuda" else SpeedOptions.batches
     return SpeedOptions(
-        items=parse_integers(options.items, "--items", 1),
+        items=parse_integers(options.items, "--items", 2),
         batches=parse_integers(options.batches, "--batches", 1) if options.batches else batches,
         ids=ids,
-        systems=tuple(
-            name
-            for name in parse_names(options.systems, "--systems", ";", SYSTEM_BUILDERS)
-            if device.type == "cpu" or name not in EIGHT_BIT_SYSTEMS
-        ),
+        systems=systems,
         rounds=options.rounds,
         patience=options.patience,
         beams=options.beams,

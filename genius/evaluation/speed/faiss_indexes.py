@@ -29,7 +29,12 @@ def build_scaled_ivf_pq(
     """Of embeddings (n, d), with 4·√n lists if there are enough vectors to train them."""
     n, dim = embeddings.shape
     lists = max(1, min(int(4 * n**0.5), n // 39))
-    return build_ivf_pq(embeddings, lists=lists, code_bytes=dim // dims_per_byte, training=min(n, max_training))
+    return build_ivf_pq(embeddings, lists, code_bytes(dim, dims_per_byte), training=min(n, max_training))
+
+
+def code_bytes(dim: int, dims_per_byte: int) -> int:
+    """The bytes of a product-quantized vector: the most that divide its dim with so many dims for each, or more."""
+    return max(size for size in range(1, max(dim // dims_per_byte, 1) + 1) if dim % size == 0)
 
 
 def index_bytes(index: faiss.Index) -> int:

@@ -26,7 +26,7 @@ def measure_in_turns(
     patience: float,
     now: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Times]:
-    """Time each system on one batch per round.
+    """Time each system, if there are any, on one batch per round.
 
     draw_queries: (batch size, round) -> queries. A system returns when its results are complete; each answers one
     query of round 0 first, which is not timed. patience: seconds after which a system that had `MIN_ROUNDS` drops out.
@@ -36,8 +36,8 @@ def measure_in_turns(
         search(draw_queries(1, 0))
     for number in range(1, rounds + 1):
         queries = draw_queries(batch, number)
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
+        names = names[1:] + names[:1]
+        for name in names:
             if len(spent[name]) >= MIN_ROUNDS and sum(spent[name]) > patience:
                 continue
             start = now()

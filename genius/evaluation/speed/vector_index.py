@@ -38,7 +38,13 @@ from genius.evaluation.fused_items import fused_items
 from genius.evaluation.queries import read_queries
 from genius.evaluation.redraw import run_collection
 from genius.evaluation.speed.equal_hit_rate import CUT, LIMIT, SearchSetting, equal_pairs, mean_hit_rate, time_settings
-from genius.evaluation.speed.faiss_indexes import MAX_IN_MEMORY, build_flat, build_scaled_ivf_pq, index_bytes
+from genius.evaluation.speed.faiss_indexes import (
+    MAX_IN_MEMORY,
+    build_flat,
+    build_scaled_ivf_pq,
+    code_bytes,
+    index_bytes,
+)
 from genius.evaluation.speed.fused_pool import FusedPool, make_pool
 from genius.evaluation.speed.machine import describe_machine
 from genius.evaluation.speed.timed_systems import K
@@ -171,7 +177,7 @@ def by_vectors(vectors: np.ndarray) -> Iterator[System]:
         yield _faiss("HNSW", lambda: build_hnsw(vectors), {"efSearch": EF_SEARCH}, ())
     for dims in DIMS_PER_BYTE:
         if n <= MAX_IN_MEMORY or dims == min(DIMS_PER_BYTE):
-            name = f"IVF-PQ of {dim // dims} bytes"
+            name = f"IVF-PQ of {code_bytes(dim, dims)} bytes"
             index = _faiss(
                 name, lambda dims=dims: build_scaled_ivf_pq(vectors, dims_per_byte=dims), {"nprobe": PROBES}, vectors
             )

@@ -16,9 +16,10 @@ from training.benchmarks import one_query
 from training.benchmarks.one_query import EXACT, SHIPPED, chosen_methods, main, with_free_head, with_half_prefix
 
 
-@pytest.mark.parametrize(("prepare", "within"), [(EXACT["int8"], 0.5), (with_half_prefix, 0.01)])
+@pytest.mark.parametrize(("prepare", "within"), [(EXACT["int8"], 0.01), (with_half_prefix, 1e-4)])
 def test_a_prepared_decoder_gives_nearly_the_same_probabilities(prepare, within):
-    decoder, z = tiny_decoder(), torch.randn(3, tiny_decoder().config.dim)
+    decoder = tiny_decoder()
+    z = torch.randn(3, decoder.config.dim, generator=torch.Generator().manual_seed(0))
     steps = []
     for searched in (IncrementalDecoder(decoder), prepare(decoder)):
         with torch.inference_mode():
