@@ -7,8 +7,8 @@ How it differs from transformers' `generate`, and why it is several times as fas
   through a mask (*tree attention*), so beams with a common past share its keys and values;
 - projections that read the same input are one matrix, with the gains of T5's layer norms folded in; on request in
   bfloat16 or 8 bits (weights.py);
-- the softmax over the whole vocabulary runs in blocks that stay in the processor's cache, or, on request, over the
-  codes of the level only;
+- the softmax over the whole vocabulary runs in blocks that stay in the processor's cache (vocabulary.py), or, on
+  request, over the codes of the level only;
 - the few first codes are decoded together with the start, so two levels read the weights once;
 - only open beams are decoded.
 
@@ -21,22 +21,18 @@ query, V tokens, h heads, a width of a head, N prefix length, m model width, M l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from genius.models.decoder import START, DecoderConfig, IDDecoder
-from genius.models.weights import EightBitRows, Weights, multiply_rows, weights_in
+from genius.models.decoder import START, IDDecoder
+from genius.models.vocabulary import Vocabulary
+from genius.models.weights import Weights, multiply_rows, weights_in
 
-VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
 MAX_AHEAD = 8  # first codes that are decoded together with the start
-MIN_EXPONENT = -80.0  # logits this far below the highest one change no sum; smaller exponentials are denormal and slow
 
 
 class _Layer(NamedTuple):
@@ -51,13 +47,13 @@ class _Layer(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What level 0 computes for level 1: of each of c first codes."""
+    """What was computed for level 1 together with level 0, for each of the c first codes."""
 
-    hidden: Tensor  # (b, c, m) states after it
-    log_sum: Tensor | None  # (b, c) log Σ exp over the logits of all levels but 0 and 1; None: not needed
+    hidden: Tensor  # (b, c, m) hidden states after the code
+    log_sum: Tensor | None  # (b, c) log Σ exp over the logits of all tokens but levels 0 and 1; None: not needed
 
     def take(self, places: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Of the beams with the codes at these places (b, w): (r, m) and (r,)."""
+        """hidden (r, m) and log_sum (r,) of the open beams; places (b, w) of their codes among the first codes."""
         query = torch.arange(len(places), device=places.device)[:, None]
         hidden, log_sum = (
             None if values is None else _gather(values[query, places].flatten(0, 1), rows) for values in self
@@ -146,17 +142,8 @@ class IncrementalDecoder:
         )
         self._embedding = t5.shared.weight.to(self.dtype)
         # T5 scales its last hidden state before its tied head
-        head, gain = t5.shared.weight, t5.decoder.final_layer_norm.weight * config.width**-0.5
-        self._blocks = {  # (first token, last token + 1) -> weights; together the vocabulary
-            block: matrix(head[slice(*block)], gain=gain) for block in pairwise(_vocabulary_edges(config))
-        }
-        self._heads = [  # of each level; shared with the blocks where possible
-            [
-                self._blocks.get(block) or matrix(head[slice(*block)], gain=gain)
-                for block in pairwise([*range(*span, VOCABULARY_BLOCK), span[1]])
-            ]
-            for span in map(self._span, range(config.levels))
-        ]
+        gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
+        self.vocabulary = Vocabulary(config, t5.shared.weight, lambda head: matrix(head, gain=gain))
         self._bias = (
             blocks[0]
             .layer[0]
@@ -203,26 +190,25 @@ class IncrementalDecoder:
         config, level = self.config, cache.level
         cache.level += 1
         if codes is None:
-            hidden, log_sum = self._first_hidden(cache, whole_vocabulary)  # (r, m)
+            hidden, log_sum = self._first_hidden(cache, whole_vocabulary)  # (r, m), (r,)
         else:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             if config.geometry:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
             hidden, log_sum = self._next_hidden(cache, codes, rows)
-        hidden = self._heads[level][0].prepare(hidden)
-        logits = torch.cat([block(hidden) for block in self._heads[level]], dim=1).float()  # (r, k)
+        prepared = self.vocabulary.prepare(hidden)
+        logits = self.vocabulary.logits(prepared, level)  # (r, k)
         if config.geometry:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
-        if whole_vocabulary:
-            own = logits.logsumexp(-1)
-            if log_sum is None:
-                log_sum = self._log_sum(hidden, self._blocks_without(level), own)
-            else:
-                log_sum = self._log_sum(hidden, self._heads[1 - level], own.logaddexp(log_sum))
-            return logits.sub_(log_sum[:, None])
-        return logits.log_softmax(-1)
+        if not whole_vocabulary:
+            return logits.log_softmax(-1)
+        if log_sum is None:
+            log_sum = self.vocabulary.log_sum_without(prepared, level)
+        else:  # of the tokens of neither level 0 nor level 1
+            log_sum = log_sum.logaddexp(self.vocabulary.log_sum(prepared, 1 - level))
+        return logits.sub_(logits.logsumexp(-1).logaddexp(log_sum)[:, None])
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
         """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) -> (…, k)."""
@@ -230,9 +216,10 @@ class IncrementalDecoder:
         return scores.sub_(self._norms[level]).unflatten(0, residual.shape[:-1])
 
     def _first_hidden(self, cache: DecoderCache, whole_vocabulary: bool) -> tuple[Tensor, Tensor | None]:
-        """Hidden states (b, m) after the start and, ahead of time, those after the first codes.
+        """The hidden states (b, m) after the start; those after the first codes are put into the cache, as `Ahead`.
 
-        If these are decoded ahead, also log Σ exp over the logits of all levels but 0 and 1, (b,).
+        The second result, (b,), is log Σ exp over the logits of all tokens but levels 0 and 1; None if no first codes
+        are decoded ahead, or without whole_vocabulary.
         """
         codes, queries = cache.first_codes, len(cache.ancestors)
         tokens = F.pad(codes + self.config.offsets[0], (1, 0), value=START)
@@ -248,14 +235,16 @@ class IncrementalDecoder:
             return hidden[:, 0], None
         cache.widths, log_sum = [1, len(codes)], None
         if whole_vocabulary:
-            prepared = self._heads[0][0].prepare(hidden.flatten(0, 1))
-            nothing = torch.full(hidden.shape[:2], -torch.inf, device=hidden.device).flatten()
-            log_sum = self._log_sum(prepared, self._blocks_without(0, 1), nothing).unflatten(0, (queries, -1))
+            prepared = self.vocabulary.prepare(hidden.flatten(0, 1))
+            log_sum = self.vocabulary.log_sum_without(prepared, 0, 1).unflatten(0, (queries, -1))
         cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
         return hidden[:, 0], None if log_sum is None else log_sum[:, 0]
 
     def _next_hidden(self, cache: DecoderCache, codes: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Hidden states (r, m) after the last codes (b, w) of the open beams; and, (r,), as of `_first_hidden`."""
+        """The hidden states (r, m) after the last codes (b, w) of the open beams.
+
+        The second result, (r,), is that of `_first_hidden` for states that were decoded ahead, else None.
+        """
         ahead, width = cache.ahead, codes.shape[1]
         if ahead is not None:
             cache.ahead = None
@@ -299,52 +288,8 @@ class IncrementalDecoder:
         bias = self._bias[:, level, : level + 1].repeat_interleave(widths, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 
-    def _span(self, level: int) -> tuple[int, int]:
-        """The first token of a level, and its last one + 1."""
-        return self.config.offsets[level], self.config.offsets[level] + self.config.code_sizes[level]
-
-    def _blocks_without(self, *levels: int) -> Iterator[Callable[[Tensor | EightBitRows], Tensor]]:
-        """Products with the head, block by block, whose logits are −inf at the tokens of some levels."""
-        for (first, last), weights in self._blocks.items():
-            spans = [(max(start, first) - first, min(end, last) - first) for start, end in map(self._span, levels)]
-            spans = [(start, end) for start, end in spans if start < end]
-            if (0, last - first) not in spans:
-                yield partial(_without, weights, spans) if spans else weights
-
-    @staticmethod
-    def _log_sum(
-        hidden: Tensor | EightBitRows, blocks: Iterable[Callable[[Tensor | EightBitRows], Tensor]], log_sum: Tensor
-    ) -> Tensor:
-        """(r,) the logarithm of exp(log_sum) and of Σ exp over the logits of these blocks; log_sum (r,), or −inf."""
-        highest, total = log_sum, torch.ones_like(log_sum)
-        for block in blocks:
-            logits = block(hidden).float()
-            new_highest = torch.maximum(highest, logits.amax(-1))
-            exponentials = logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
-            total = total * (highest - new_highest).exp_() + exponentials.sum(-1)
-            highest = new_highest
-        return highest + total.log_()
-
     def _rms_norm(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], eps=self._eps)
-
-
-def _vocabulary_edges(config: DecoderConfig) -> list[int]:
-    """Where blocks of at most VOCABULARY_BLOCK tokens begin, and V: whole levels where they fit."""
-    edges = [0]
-    for start, size in zip(config.offsets, config.code_sizes, strict=True):
-        if start > edges[-1] and start + size - edges[-1] > VOCABULARY_BLOCK:
-            edges.append(start)
-        edges += range(edges[-1] + VOCABULARY_BLOCK, start + size, VOCABULARY_BLOCK)
-    return [*edges, config.vocabulary]
-
-
-def _without(weights: Weights, spans: Sequence[tuple[int, int]], hidden: Tensor | EightBitRows) -> Tensor:
-    """Logits of a block, −inf in the columns start … end − 1 of each span."""
-    logits = weights(hidden)
-    for start, end in spans:
-        logits[:, start:end] = -torch.inf
-    return logits
 
 
 def _gather(values: Tensor, rows: Tensor | None) -> Tensor:

@@ -43,6 +43,7 @@ from genius.evaluation.tables import decimals, percent, table
 from genius.files import write_report
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
+from genius.models.vocabulary import Vocabulary
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
 from genius.search.beam import MODES, beam_search
@@ -103,8 +104,7 @@ def with_half_prefix(decoder: IDDecoder) -> IncrementalDecoder:
 
 def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
-    searched._heads = [[FreeWeights(size)] for size in decoder.config.code_sizes]
-    searched._blocks = {block: FreeWeights(block[1] - block[0]) for block in searched._blocks}
+    searched.vocabulary = Vocabulary(decoder.config, decoder.t5.shared.weight, lambda head: FreeWeights(len(head)))
     return searched
 
 
