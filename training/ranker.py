@@ -36,12 +36,11 @@ from genius.models.saving import round_to_half
 from genius.run import BUILT_FROM, Run
 from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
-from genius.search.beam import beam_search
+from genius.search.candidate_search import CandidateSearch
 from genius.search.candidates import Candidates
-from genius.search.codewords import Codewords, unknown_norms
+from genius.search.codewords import unknown_norms
 from genius.search.engine import batch_size
 from genius.search.ranker_scorer import RankerScorer
-from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.command_line import add_device_argument, expect_run
@@ -190,8 +189,9 @@ def search_validation_queries(
     """Search for the chosen validation queries in each of MODES; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
-    codewords, norms, budget = Codewords(quantizer.codebooks), unknown_norms(len(codes)), SearchOptions().budget
-    incremental_decoder, scorer = IncrementalDecoder(decoder), RankerScorer(ranker.to(device), codewords)
+    search, norms = CandidateSearch(IncrementalDecoder(decoder)), unknown_norms(len(codes))
+    budget, weight = SearchOptions().budget, decoder.config.decoder_weight
+    scorer = RankerScorer(ranker.to(device), search.codewords)
     embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
@@ -201,16 +201,8 @@ def search_validation_queries(
         for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
             query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
-            beams = beam_search(
-                incremental_decoder,
-                z,
-                pool.trie,
-                BEAMS,
-                mode=mode,
-                decoder_weight=decoder.config.decoder_weight,
-                shortlist_size=budget * SHORTLIST,
-            )
-            candidates = find_candidates(beams, mode, pool.table, codewords, norms, z, budget)
+            beams = search.find_beams(z, pool.trie, BEAMS, mode, budget, decoder_weight=weight)
+            candidates = search.find_candidates(beams, mode, pool.table, norms, z, budget)
             query.append(candidates.query + searches)
             parts.append(
                 scorer.compute_parts(

@@ -11,7 +11,7 @@ from genius.evaluation.summary import MIN_DENSE
 from genius.evaluation.tables import between, dataset_name, decimals, percent, table, task_name, with_interval
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
-from genius.search.shortlist import SHORTLIST
+from genius.search.candidate_search import SHORTLIST
 
 DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
 A positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own

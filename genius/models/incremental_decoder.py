@@ -7,7 +7,7 @@ How it differs from transformers' `generate`, and why it is several times as fas
   through a mask (*tree attention*), so beams with a common past share its keys and values;
 - projections that read the same input are one matrix, with the gains of T5's layer norms folded in; on request in
   bfloat16 or 8 bits (weights.py);
-- the softmax over the whole vocabulary runs in blocks that stay in the processor's cache (vocabulary.py), or, on
+- the softmax over the whole vocabulary runs in blocks that stay in the processor's cache (vocabulary_head.py), or, on
   request, over the codes of the level only;
 - the few first codes are decoded together with the start, so two levels read the weights once;
 - only open beams are decoded.
@@ -29,7 +29,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.models.decoder import START, IDDecoder
-from genius.models.vocabulary import Vocabulary
+from genius.models.vocabulary_head import VocabularyHead
 from genius.models.weights import Weights, multiply_rows, weights_in
 
 MAX_AHEAD = 8  # first codes that are decoded together with the start
@@ -143,7 +143,7 @@ class IncrementalDecoder:
         self._embedding = t5.shared.weight.to(self.dtype)
         # T5 scales its last hidden state before its tied head
         gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
-        self.vocabulary = Vocabulary(config, t5.shared.weight, lambda head: matrix(head, gain=gain))
+        self.head = VocabularyHead(config, t5.shared.weight, lambda head: matrix(head, gain=gain))
         self._bias = (
             blocks[0]
             .layer[0]
@@ -197,17 +197,17 @@ class IncrementalDecoder:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
             hidden, log_sum = self._next_hidden(cache, codes, rows)
-        prepared = self.vocabulary.prepare(hidden)
-        logits = self.vocabulary.logits(prepared, level)  # (r, k)
+        prepared = self.head.prepare(hidden)
+        logits = self.head.logits(prepared, level)  # (r, k)
         if config.geometry:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
         if not whole_vocabulary:
             return logits.log_softmax(-1)
         if log_sum is None:
-            log_sum = self.vocabulary.log_sum_without(prepared, level)
+            log_sum = self.head.log_sum_without(prepared, level)
         else:  # of the tokens of neither level 0 nor level 1
-            log_sum = log_sum.logaddexp(self.vocabulary.log_sum(prepared, 1 - level))
+            log_sum = log_sum.logaddexp(self.head.log_sum(prepared, 1 - level))
         return logits.sub_(logits.logsumexp(-1).logaddexp(log_sum)[:, None])
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
@@ -235,8 +235,8 @@ class IncrementalDecoder:
             return hidden[:, 0], None
         cache.widths, log_sum = [1, len(codes)], None
         if whole_vocabulary:
-            prepared = self.vocabulary.prepare(hidden.flatten(0, 1))
-            log_sum = self.vocabulary.log_sum_without(prepared, 0, 1).unflatten(0, (queries, -1))
+            prepared = self.head.prepare(hidden.flatten(0, 1))
+            log_sum = self.head.log_sum_without(prepared, 0, 1).unflatten(0, (queries, -1))
         cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
         return hidden[:, 0], None if log_sum is None else log_sum[:, 0]
 

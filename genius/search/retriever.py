@@ -23,16 +23,14 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
 from genius.schema import DECODER_DTYPES, Query, SearchOptions, SearchResult, SearchTrace
-from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
+from genius.search.candidate_search import CandidateSearch
 from genius.search.candidates import Candidates
 from genius.search.checks import MAX_WIDENED_BEAMS
-from genius.search.codewords import Codewords
 from genius.search.image_feature_cache import ImageFeatureCache
 from genius.search.ranker_scorer import RankerScorer
 from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates
 from genius.search.retrieval import EncodedQueries, Milliseconds, Retrieval
-from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.search.snapshots import Version
 from genius.texts import query_text
 from genius.trie.pool import Pool
@@ -65,12 +63,12 @@ class Retriever:
             model.to(device).eval() for model in (encoder, fusion, quantizer, decoder)
         )
         self._image_features = ImageFeatureCache(self.encoder)
-        dtypes = {name: getattr(torch, name) for name in ("float32", decoder_dtype)}
-        self.decoders = {name: IncrementalDecoder(self.decoder, dtype) for name, dtype in dtypes.items()}
-        self._codewords = {name: Codewords(self.quantizer.codebooks, dtype) for name, dtype in dtypes.items()}
-        self._ranker_scorer = (
-            None if ranker is None else RankerScorer(ranker.to(device).eval(), self._codewords[decoder_dtype])
-        )
+        self.searches = {
+            dtype: CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, dtype)))
+            for dtype in {"float32", decoder_dtype}
+        }
+        codewords = self.searches[decoder_dtype].codewords
+        self._ranker_scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), codewords)
 
     def ranking_of(self, options: SearchOptions) -> str | None:
         """What results are ordered by with these options, one of RANKINGS; None: by ID score.
@@ -125,25 +123,21 @@ class Retriever:
         weight = options.decoder_weight
         weight = self.decoder.config.decoder_weight if weight is None else weight
         mode = self.mode_of(options)
-        dtype = self.dtype_of(options)
-        decoder, codewords = self.decoders[dtype], self._codewords[dtype]
-        beam_options = {
-            "mode": mode,
-            "decoder_weight": weight,
-            "shortlist_size": options.budget * SHORTLIST,
-            "trace": options.trace,
-        }
+        search = self.searches[self.dtype_of(options)]
         with self._timed("beam", milliseconds, count):
-            if options.widen:
-                beams = widen_until_certified(
-                    decoder, encoded.z, trie, options.beams, MAX_WIDENED_BEAMS, **beam_options
-                )
-            else:
-                beams = beam_search(
-                    decoder, encoded.z, trie, options.beams, **beam_options, certify=options.certify or mode == "exact"
-                )
+            beams = search.find_beams(
+                encoded.z,
+                trie,
+                options.beams,
+                mode,
+                options.budget,
+                widen_to=MAX_WIDENED_BEAMS if options.widen else None,
+                certify=options.certify or mode == "exact",
+                decoder_weight=weight,
+                trace=options.trace,
+            )
         with self._timed("expand", milliseconds, count):
-            candidates = find_candidates(beams, mode, pool.table, codewords, version.norms, encoded.z, options.budget)
+            candidates = search.find_candidates(beams, mode, pool.table, version.norms, encoded.z, options.budget)
         with self._timed("rerank", milliseconds, count):
             ranked = self._rank(beams, candidates, encoded, options, version, pool)
         return Retrieval(beams, candidates, ranked, milliseconds)

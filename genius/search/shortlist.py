@@ -1,4 +1,4 @@
-"""What is re-ranked of the items below the beams: all or, in mode fast, those whose quantized vectors are nearest.
+"""What mode fast re-ranks of the items below its beams: those whose quantized vectors are nearest.
 
 A fast search stops at prefixes, and all codes below them are known. So the codes that were not decoded cost a few
 additions an item instead of a step of the decoder, and none of them can be discarded too early. Figures: README.md.
@@ -12,24 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.search.beam_state import Beams
-from genius.search.candidates import BLOCK, Candidates, expand_beams, positions_in_lists
+from genius.search.candidates import BLOCK, Candidates, positions_in_lists
 from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
-
-SHORTLIST = 10  # items below the beams of mode fast, for each that is re-ranked
-
-
-def find_candidates(
-    beams: Beams, mode: str, table: IDTable, codewords: Codewords, norms: np.ndarray, features: Tensor, budget: int
-) -> Candidates:
-    """The candidates that are re-ranked: the items below the beams or, in mode fast, the `budget` nearest of them.
-
-    mode: of the search that found the beams, which in mode fast had a shortlist of SHORTLIST · budget items; the other
-    arguments: see `shortlist`.
-    """
-    candidates = expand_beams(beams, table)
-    return shortlist(candidates, table, codewords, norms, features, budget) if mode == "fast" else candidates
 
 
 @torch.inference_mode()

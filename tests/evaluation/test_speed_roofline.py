@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from genius.evaluation.speed.roofline import matrix_rate, search_operations
-from genius.models import vocabulary
+from genius.models import vocabulary_head
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.weights import PackedWeights
@@ -35,7 +35,7 @@ def test_operations_of_the_paper_size_are_those_of_a_count_by_hand():
 @pytest.mark.parametrize("hidden", [0, 20])
 def test_an_exact_search_multiplies_as_many_matrices_as_are_counted(hidden, monkeypatch):
     monkeypatch.setattr(PackedWeights, "can_pack", lambda matrix: False)  # PyTorch does not count oneDNN's products
-    monkeypatch.setattr(vocabulary, "VOCABULARY_BLOCK", 1)  # no block holds tokens of several levels
+    monkeypatch.setattr(vocabulary_head, "VOCABULARY_BLOCK", 1)  # no block holds tokens of several levels
     config, rng = replace(CONFIG, prefix_hidden=hidden), np.random.default_rng(0)
     decoder = IDDecoder(config).eval()
     codes = rng.integers(config.code_sizes, size=(90, config.levels))

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from genius.models import incremental_decoder, vocabulary
+from genius.models import incremental_decoder, vocabulary_head
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder, tiny_quantizer
@@ -130,7 +130,7 @@ def test_the_prefix_is_read_once_per_query_and_no_cache_is_copied_between_beams(
 
 @pytest.mark.parametrize("block", [1, 4, 1000])
 def test_the_softmax_over_the_whole_vocabulary_does_not_depend_on_the_blocks(monkeypatch, block):
-    monkeypatch.setattr(vocabulary, "VOCABULARY_BLOCK", block)
+    monkeypatch.setattr(vocabulary_head, "VOCABULARY_BLOCK", block)
     decoder, (z, _) = tiny_decoder(), queries()
     decoder.t5.shared.weight.mul_(60)  # logits whose exponentials overflow
     search = IncrementalDecoder(decoder)

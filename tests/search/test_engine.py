@@ -12,8 +12,8 @@ from genius import runtime
 from genius.errors import UserError
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
+from genius.search import candidate_search, retriever
 from genius.search import engine as engine_module
-from genius.search import retriever
 from genius.search.batching import Caller
 from genius.search.beam import beam_search
 from genius.search.dense import flat_search
@@ -144,7 +144,7 @@ def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, 
         used.append(decoder_weight)
         return beam_search(*arguments, decoder_weight=decoder_weight, **options)
 
-    monkeypatch.setattr(retriever, "beam_search", spy)
+    monkeypatch.setattr(candidate_search, "beam_search", spy)
     for weight in (None, 0, 0.25):
         engine.search(QUERIES[:1], SearchOptions(decoder_weight=weight))
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
@@ -166,7 +166,7 @@ def test_mode_set_is_the_default_without_a_ranker_but_for_an_order_by_score_and_
 
 @pytest.mark.parametrize("budget", [1, 3, 8, 25])
 def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
-    monkeypatch.setattr(retriever, "SHORTLIST", 3)
+    monkeypatch.setattr(candidate_search, "SHORTLIST", 3)
     index, z = engine.index, engine.encode(QUERIES).z
     quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
     options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)
@@ -309,7 +309,7 @@ def threads_of_models(engine, monkeypatch) -> set[threading.Thread]:
     for model, name in (
         *((model, "forward") for model in (engine.encoder, engine.fusion)),
         (engine.quantizer, "encode"),
-        *((engine.retriever.decoders["float32"], name) for name in ("start", "step")),
+        *((engine.retriever.searches["float32"].decoder, name) for name in ("start", "step")),
     ):
         monkeypatch.setattr(model, name, watched(getattr(model, name)))
     return seen
@@ -338,7 +338,7 @@ def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
 def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promised_to_be_exact(run, engine, dtype):
-    assert engine.decoder_dtype == "float32" and list(engine.retriever.decoders) == ["float32"]
+    assert engine.decoder_dtype == "float32" and list(engine.retriever.searches) == ["float32"]
     lower = Engine.load(run.path, "cpu", decoder_dtype=dtype)
     for options, used in (
         (SearchOptions(mode="exact"), "float32"),

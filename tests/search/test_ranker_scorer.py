@@ -84,7 +84,7 @@ def test_what_was_found_can_be_ordered_in_every_way_without_another_search(engin
     encoded, options = engine.encode(QUERIES), SearchOptions(beams=5, k=100, mode=mode, budget=9)
     orders = [replace(options, ranking="ranker"), replace(options, ranking="cosine"), replace(options, rerank=False)]
     expected = [engine.retrieve(encoded, order) for order in orders]
-    monkeypatch.setattr("genius.search.retriever.beam_search", None)
+    monkeypatch.setattr("genius.search.candidate_search.beam_search", None)
     for order, found in zip(orders, expected, strict=True):
         again = engine.reorder(expected[0], encoded, order)
         assert again.ranked.rows.tolist() == found.ranked.rows.tolist()

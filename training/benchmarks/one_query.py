@@ -43,16 +43,16 @@ from genius.evaluation.tables import decimals, percent, table
 from genius.files import write_report
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
-from genius.models.vocabulary import Vocabulary
+from genius.models.vocabulary_head import VocabularyHead
 from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
-from genius.search.beam import MODES, beam_search
+from genius.search.beam import MODES
 from genius.search.beam_state import Beams
-from genius.search.codewords import Codewords, unknown_norms
+from genius.search.candidate_search import CandidateSearch
+from genius.search.codewords import unknown_norms
 from genius.search.engine import Engine
 from genius.search.rerank import rank_candidates
 from genius.search.retrieval import EncodedQueries
-from genius.search.shortlist import SHORTLIST, find_candidates
 from genius.trie.pool import Pool
 from training.command_line import add_seed_argument
 from training.distributed import expect_one_process
@@ -104,7 +104,7 @@ def with_half_prefix(decoder: IDDecoder) -> IncrementalDecoder:
 
 def with_free_head(decoder: IDDecoder) -> IncrementalDecoder:
     searched = IncrementalDecoder(decoder)
-    searched.vocabulary = Vocabulary(decoder.config, decoder.t5.shared.weight, lambda head: FreeWeights(len(head)))
+    searched.head = VocabularyHead(decoder.config, decoder.t5.shared.weight, lambda head: FreeWeights(len(head)))
     return searched
 
 
@@ -152,15 +152,14 @@ class Search:
     """A beam search with one decoder, and in mode fast its shortlist."""
 
     def __init__(self, decoder: IncrementalDecoder, pool: Pool, weight: float = 1.0):
-        self.decoder, self.pool, self.weight = decoder, pool, weight
-        self.codewords = Codewords(decoder.codebooks, decoder.weights_dtype)
+        self.search, self.pool, self.weight = CandidateSearch(decoder), pool, weight
         self.norms = unknown_norms(len(pool.table))
 
     def __call__(self, queries: EncodedQueries, mode: str) -> tuple[Beams, Any]:
         """The beams and the candidates."""
-        how = {"mode": mode, "decoder_weight": self.weight, "shortlist_size": BUDGET * SHORTLIST}
-        beams = beam_search(self.decoder, queries.z, self.pool.trie, BEAMS, **how)
-        return beams, find_candidates(beams, mode, self.pool.table, self.codewords, self.norms, queries.z, BUDGET)
+        trie, table = self.pool.trie, self.pool.table
+        beams = self.search.find_beams(queries.z, trie, BEAMS, mode, BUDGET, decoder_weight=self.weight)
+        return beams, self.search.find_candidates(beams, mode, table, self.norms, queries.z, BUDGET)
 
 
 def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> list[dict[str, Any]]:

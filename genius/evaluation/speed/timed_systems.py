@@ -20,12 +20,10 @@ from genius.evaluation.speed.machine import synchronize
 from genius.evaluation.speed.workloads import Setup
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
-from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
-from genius.search.codewords import Codewords
+from genius.search.candidate_search import CandidateSearch
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.retrieval import EncodedQueries
-from genius.search.shortlist import SHORTLIST, find_candidates
 
 K = 50  # results of the systems without beams
 EF_SEARCH, PROBES = 64, 16  # of HNSW; of IVF-PQ, the inverted lists that are read
@@ -57,18 +55,18 @@ def _generate(setup: Setup) -> TimedSystem:
 def _beam_search(mode: str, geometry: bool = False, eight_bits: bool = False) -> Callable[[Setup], TimedSystem]:
     def builder(setup: Setup) -> TimedSystem:
         dtype = "int8" if eight_bits else "float32" if mode == "exact" else setup.decoder_dtype
-        decoder = IncrementalDecoder(setup.workload.decoder, getattr(torch, dtype))
+        candidate_search = CandidateSearch(IncrementalDecoder(setup.workload.decoder, getattr(torch, dtype)))
         weight, table, budget = 0.0 if geometry else setup.decoder_weight, setup.pool.table, SearchOptions().budget
         start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
-        codewords = Codewords(setup.workload.decoder.codebooks, getattr(torch, dtype))
         if mode == "fast":  # as after many searches
             norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, table), table)
 
         def search(queries: EncodedQueries) -> Beams:
-            how = {"mode": mode, "decoder_weight": weight, "shortlist_size": budget * SHORTLIST}
-            found = beam_search(decoder, queries.z, setup.pool.trie, setup.beams, **how)
+            found = candidate_search.find_beams(
+                queries.z, setup.pool.trie, setup.beams, mode, budget, decoder_weight=weight
+            )
             if mode == "fast":
-                find_candidates(found, mode, table, codewords, norms, queries.z, budget)
+                candidate_search.find_candidates(found, mode, table, norms, queries.z, budget)
             synchronize(setup.pool.trie.device)
             return found
 

@@ -53,13 +53,11 @@ from genius.files import write_report
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.runtime import keep_freed_memory, usable_device
 from genius.schema import SearchOptions
-from genius.search.beam import beam_search
+from genius.search.candidate_search import CandidateSearch
 from genius.search.candidates import expand_beams
-from genius.search.codewords import Codewords
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.search.shortlist import SHORTLIST, find_candidates
 
 ITEMS, BATCHES, ROUNDS = "100000,1000000,5600000", (1, 32), 9
 ORDERED = 200  # results that are ordered by the vectors
@@ -120,8 +118,8 @@ def measure(engine: Engine, pool: FusedPool, queries: EncodedSplit, own: bool, s
 
 def by_ids(engine: Engine, pool: FusedPool) -> System:
     """Mode fast of the run and of geometry alone, and the scan of all quantized vectors."""
-    quantizer, table, decoder = engine.quantizer, pool.pool.table, IncrementalDecoder(engine.decoder)
-    codewords, start = Codewords(quantizer.codebooks), time.perf_counter()
+    quantizer, table = engine.quantizer, pool.pool.table
+    candidate_search, start = CandidateSearch(IncrementalDecoder(engine.decoder)), time.perf_counter()
     of_ids = quantized_norms(quantizer.codebooks, table)
     norms = norms_by_row(of_ids, table)
     seconds = pool.build_seconds + time.perf_counter() - start
@@ -139,9 +137,9 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
 
     def fast(weight: float, budget: int) -> Rows:
         def search(queries: EncodedQueries) -> np.ndarray:
-            how = {"mode": "fast", "decoder_weight": weight, "shortlist_size": budget * SHORTLIST}
-            beams = beam_search(decoder, queries.z, pool.pool.trie, SearchOptions().beams, **how)
-            found = find_candidates(beams, "fast", table, codewords, norms, queries.z, budget)
+            trie, beams = pool.pool.trie, SearchOptions().beams
+            found = candidate_search.find_beams(queries.z, trie, beams, "fast", budget, decoder_weight=weight)
+            found = candidate_search.find_candidates(found, "fast", table, norms, queries.z, budget)
             rows = np.full((len(queries.z), max(budget, K)), -1)
             rows[found.query, found.generated_rank - 1] = found.row
             return rows

@@ -1,11 +1,11 @@
-"""genius/models/vocabulary.py, against one product with the whole head and torch's logsumexp in float64."""
+"""genius/models/vocabulary_head.py, against one product with the whole head and torch's logsumexp in float64."""
 
 import pytest
 import torch
 
-from genius.models import vocabulary
+from genius.models import vocabulary_head
 from genius.models.decoder import DecoderConfig
-from genius.models.vocabulary import Vocabulary
+from genius.models.vocabulary_head import VocabularyHead
 from genius.models.weights import PlainWeights, weights_in
 
 CONFIG = DecoderConfig(dim=8, levels=4, codebook_size=5)
@@ -31,13 +31,13 @@ def log_sum_by_hand(logits: torch.Tensor, *left_out: int) -> torch.Tensor:
 @pytest.fixture(params=[1, 3, 7, 10, 4096])
 def block(request, monkeypatch):
     """Tokens in a block: less than a level, several levels, and all of them."""
-    monkeypatch.setattr(vocabulary, "VOCABULARY_BLOCK", request.param)
+    monkeypatch.setattr(vocabulary_head, "VOCABULARY_BLOCK", request.param)
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])  # at 100 the exponentials overflow
 def test_logits_and_sums_are_those_of_one_product_with_the_whole_head(block, scale):
     head, rows = head_and_rows(scale)
-    whole, expected = Vocabulary(CONFIG, head, PlainWeights), rows.double() @ head.double().T
+    whole, expected = VocabularyHead(CONFIG, head, PlainWeights), rows.double() @ head.double().T
     close = {"atol": 1e-4 * scale, "rtol": 1e-5, "check_dtype": False}
     for level in range(CONFIG.levels):
         own = expected[:, tokens_of(level)]
@@ -51,7 +51,7 @@ def test_logits_and_sums_are_those_of_one_product_with_the_whole_head(block, sca
 @pytest.mark.parametrize(("dtype", "error"), [(torch.bfloat16, 0.1), (torch.int8, 0.2)])
 def test_in_fewer_bits_logits_and_sums_are_float32_and_nearly_the_same(block, dtype, error):
     head, rows = head_and_rows()
-    whole, expected = Vocabulary(CONFIG, head, lambda rows: weights_in(dtype, rows)), rows @ head.T
+    whole, expected = VocabularyHead(CONFIG, head, lambda rows: weights_in(dtype, rows)), rows @ head.T
     prepared = whole.prepare(rows.to(torch.bfloat16) if dtype == torch.bfloat16 else rows)
     for found, right in (
         (whole.logits(prepared, 2), expected[:, tokens_of(2)]),
@@ -63,5 +63,5 @@ def test_in_fewer_bits_logits_and_sums_are_float32_and_nearly_the_same(block, dt
 
 def test_no_rows_give_no_sums():
     head, rows = head_and_rows()
-    whole = Vocabulary(CONFIG, head, PlainWeights)
+    whole = VocabularyHead(CONFIG, head, PlainWeights)
     assert whole.logits(rows[:0], 1).shape == (0, 5) and whole.log_sum_without(rows[:0], 1).shape == (0,)

@@ -21,7 +21,7 @@ VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
 MIN_EXPONENT = -80.0  # logits this far below the highest one change no sum; smaller exponentials are denormal and slow
 
 
-class Vocabulary:
+class VocabularyHead:
     """The head over all tokens, in the arithmetic of its weights. Logits and sums are float32."""
 
     def __init__(self, config: DecoderConfig, head: Tensor, weights: Callable[[Tensor], Weights]):
