@@ -7,8 +7,8 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,8 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
 def only_trainer(run: Path) -> Iterator[None]:
     """No other process trains this run or changes its index inside the block, which may contain another such block.
 
-    The main process locks the run for all. Raises UserError, on all of them, if another process has locked it, or if it
-    is a file.
+    The main process makes its folder, locks it for all, and removes it if it is still empty at the end, as after a
+    mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it is a file.
     """
     if (run := run.resolve()) in locked_runs:
         yield
@@ -66,8 +66,10 @@ def only_trainer(run: Path) -> Iterator[None]:
             try:
                 if run.exists() and not run.is_dir():
                     raise UserError(f"{run} is a file; name a directory to train into")
+                made = [folder for folder in (run, *run.parents) if not folder.exists()]
                 run.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(write_lock(run))
+                lock.callback(remove_empty, made)
             except UserError as error:
                 refusal = error
         if refusal := broadcast_object(refusal):
@@ -77,6 +79,13 @@ def only_trainer(run: Path) -> Iterator[None]:
             yield
         finally:
             locked_runs.remove(run)
+
+
+def remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders, each of which holds the one before it, up to the first that holds something else."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:

@@ -182,11 +182,12 @@ def test_folders_that_are_too_small_are_read_anew_once_their_owner_has_added_to_
     assert Engine.load(tmp_path / "of shop", "cpu").index.n == 8
 
 
-def test_a_mistyped_folder_leaves_the_run_to_the_right_one(tmp_path, model, monkeypatch):
+def test_a_mistyped_folder_leaves_nothing_and_the_right_one_can_follow(tmp_path, model, monkeypatch):
     monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
     command = [str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK]
     with pytest.raises(UserError, match="potos is not a folder"):
         main([str(tmp_path / "potos"), *command])
+    assert not (tmp_path / "run").exists()
     main([str(photographs(tmp_path / "photos")), *command])
     assert Engine.load(tmp_path / "run", "cpu").index.n == 24
 

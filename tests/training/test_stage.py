@@ -102,6 +102,16 @@ def test_a_run_that_is_a_file_is_refused(tmp_path):
     assert (tmp_path / "run").read_text() == "mine"
 
 
+def test_a_mistyped_collection_leaves_no_folder(tmp_path):
+    with pytest.raises(UserError, match="is not a collection"):
+        train(Arguments(tmp_path / "nosuch", tmp_path / "runs" / "run", "small", TINY, "cpu"))
+    assert not (tmp_path / "runs").exists()
+    (tmp_path / "run").mkdir()
+    with pytest.raises(UserError, match="is not a collection"):
+        train(Arguments(tmp_path / "nosuch", tmp_path / "run", "small", TINY, "cpu"))
+    assert (tmp_path / "run").exists()  # it was there before
+
+
 def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
