@@ -46,7 +46,7 @@ from training.distributed import expect_one_process
 from training.features import finished_features
 from training.pairs import CandidateTable
 from training.settings import Settings
-from training.side_run import recorded_settings, share_features
+from training.side_run import feature_folders, recorded_settings, share_features
 from training.stage import RESUME, only_trainer, records_stamp
 from training.umap_layout import fill_square, first_layout, layout_correlation, next_layout
 
@@ -192,7 +192,7 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
         settings.quantizer, contrastive_weight=0.0, coarse_weight=0.0, coarse_factor="", keep_best=False
     )
     settings = dataclasses.replace(settings, quantizer=without_contrast)
-    progress = [read_progress(folder) for folder in sorted((run.path / "features").iterdir())]
+    progress = [read_progress(folder) for folder in feature_folders(run)]
     made_from = fingerprint(
         without_contrast,
         settings.seed,

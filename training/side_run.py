@@ -24,7 +24,7 @@ def share_features(run: Run, path: Path) -> Run:
     side = Run(path)
     with side.changing() as manifest:
         manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
-    for folder in (run.path / "features").iterdir():
+    for folder in feature_folders(run):
         mirrored = path / "features" / folder.name
         mirrored.mkdir(parents=True, exist_ok=True)
         for file in folder.glob("*.npy"):
@@ -33,6 +33,11 @@ def share_features(run: Run, path: Path) -> Run:
                 link_or_copy(file, mirrored / file.name)
         write_json(mirrored / "progress.json", read_progress(folder) | {"fusion": None})
     return Run(path)
+
+
+def feature_folders(run: Run) -> list[Path]:
+    """The folders of features of a run, by name; what lies beside them, such as .DS_Store, is no features."""
+    return sorted(file.parent for file in (run.path / "features").glob("*/progress.json"))
 
 
 def recorded_settings(run: Run) -> Settings:

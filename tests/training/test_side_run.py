@@ -1,5 +1,6 @@
 """What a second run takes over from the first."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from genius.errors import UserError
 from genius.run import Run
 from training.presets import DEMO, PAPER
 from training.settings import with_stage_changes
-from training.side_run import recorded_settings, share_features, with_matching_sizes
+from training.side_run import feature_folders, recorded_settings, share_features, with_matching_sizes
 
 DEMO_RUN = Path(__file__).parents[2] / "assets" / "demo"
 
@@ -40,6 +41,16 @@ def test_shared_features_are_fused_by_no_fusion(trained_run, tmp_path):
         assert shared.progress == ours.progress | {"fusion": None}
         with pytest.raises(UserError, match="does not hold the fused features"):
             shared.fused(run.digest("fusion"))
+
+
+def test_what_others_left_beside_the_features_is_not_taken_for_features(trained_run, tmp_path):
+    run = Run(shutil.copytree(trained_run, tmp_path / "run"))
+    (run.path / "features" / ".DS_Store").write_bytes(b"Mac")
+    (run.path / "features" / "mine").mkdir()
+    side = share_features(run, tmp_path / "side")
+    names = ["candidates", "train", "val"]
+    assert [folder.name for folder in feature_folders(run)] == names
+    assert sorted(folder.name for folder in (side.path / "features").iterdir()) == names
 
 
 def test_the_decoder_takes_the_sizes_of_the_quantizer():
