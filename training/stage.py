@@ -55,7 +55,8 @@ def only_trainer(run: Path) -> Iterator[None]:
     """No other process trains this run or changes its index inside the block, which may contain another such block.
 
     The main process makes its folder, locks it for all, and removes it if it is still empty at the end, as after a
-    mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it is a file.
+    mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it
+    is a file or cannot be made.
     """
     if (run := run.resolve()) in locked_runs:
         yield
@@ -67,7 +68,10 @@ def only_trainer(run: Path) -> Iterator[None]:
                 if run.exists() and not run.is_dir():
                     raise UserError(f"{run} is a file; name a directory to train into")
                 made = [folder for folder in (run, *run.parents) if not folder.exists()]
-                run.mkdir(parents=True, exist_ok=True)
+                try:
+                    run.mkdir(parents=True, exist_ok=True)
+                except OSError as error:
+                    raise UserError(f"{run} cannot be made ({error.strerror}); name another directory") from None
                 lock.enter_context(write_lock(run))
                 lock.callback(remove_empty, made)
             except UserError as error:

@@ -102,6 +102,15 @@ def test_a_run_that_is_a_file_is_refused(tmp_path):
     assert (tmp_path / "run").read_text() == "mine"
 
 
+def test_a_run_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(UserError, match=r"file/run cannot be made \(Not a directory\); name another directory"),
+        only_trainer(tmp_path / "file" / "run"),
+    ):
+        pass
+
+
 def test_a_mistyped_collection_leaves_no_folder(tmp_path):
     with pytest.raises(UserError, match="is not a collection"):
         train(Arguments(tmp_path / "nosuch", tmp_path / "runs" / "run", "small", TINY, "cpu"))
