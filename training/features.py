@@ -106,10 +106,11 @@ def facts(run: Run, digest: str, seed: int) -> str:
 def finished_features(run: Run, name: str, digest: str, seed: int) -> FeatureFiles:
     """The complete features of the candidates or of a split, which hold inputs of this digest.
 
-    Raises UserError if the run lacks those of its encoder and this seed.
+    Raises UserError if the run has no encoder, or lacks the features of its encoder and this seed.
     """
+    source = facts(run, digest, seed)
     try:
-        return FeatureFiles.finished(run.path / "features" / name, facts(run, digest, seed))
+        return FeatureFiles.finished(run.path / "features" / name, source)
     except UserError as error:
         raise UserError(f"{error} --seed {seed}, or name the seed that they were made with, if it is another") from None
 
