@@ -9,6 +9,8 @@ accelerate launch -m training COLLECTION RUN.
 
 from __future__ import annotations
 
+import shlex
+
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
@@ -32,7 +34,7 @@ def train(arguments: Arguments) -> None:
             run_stage(name, TRAIN[name], arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")
-    print(f"done: python app.py --run {arguments.run}")
+    print(f"done: {shlex.join(['python', 'app.py', '--run', str(arguments.run)])}")
 
 
 if __name__ == "__main__":

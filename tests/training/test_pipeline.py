@@ -1,6 +1,7 @@
 """All stages of training on a micro collection: results, resuming, refusals."""
 
 import json
+import shlex
 import shutil
 from dataclasses import replace
 
@@ -83,6 +84,13 @@ def test_a_finished_training_has_nothing_left_to_do(trained, collection, capsys)
     pipeline.train(arguments(collection, trained))
     assert (trained / "manifest.json").read_text() == before
     assert "── " not in capsys.readouterr().out
+
+
+def test_at_its_end_training_prints_a_command_that_serves_the_run(trained, collection, tmp_path, capsys):
+    run = shutil.copytree(trained, tmp_path / "my run")
+    pipeline.train(arguments(collection, run))
+    command = capsys.readouterr().out.splitlines()[-1].removeprefix("done: ")
+    assert shlex.split(command) == ["python", "app.py", "--run", str(run)]
 
 
 def test_a_run_cannot_be_continued_with_other_settings(trained, collection):
