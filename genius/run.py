@@ -234,6 +234,10 @@ class Run:
         try:
             return self.manifest["parts"][part]
         except KeyError:
+            if not self.manifest["parts"]:  # as of a mistyped path
+                raise UserError(
+                    f"{self.path} is not a run; train one with: python -m training COLLECTION RUN"
+                ) from None
             raise UserError(
                 f"{self.path} holds no {part}; train it with: python -m training COLLECTION {self.path}"
             ) from None

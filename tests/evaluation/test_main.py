@@ -53,7 +53,7 @@ def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_p
 
 
 def test_a_missing_run_names_the_command_that_makes_one(tmp_path):
-    with pytest.raises(UserError, match="holds no encoder; train it with: python -m training"):
+    with pytest.raises(UserError, match="nothing is not a run; train one with: python -m training"):
         main([str(tmp_path / "nothing")])
 
 

@@ -259,7 +259,7 @@ def test_impossible_numbers_are_refused_before_anything_is_measured(tmp_path, op
 
 
 def test_what_is_wrong_with_the_run_is_said_before_anything_is_measured(run, collection, tmp_path):
-    with pytest.raises(UserError, match="holds no encoder"):
+    with pytest.raises(UserError, match="gone is not a run"):
         main([str(tmp_path / "out"), "--run", str(tmp_path / "gone"), "--items", "300", "--device", "cpu"])
     with pytest.raises(UserError, match="name one: --run RUN"):
         main([str(tmp_path / "out"), "--collection", str(collection.root), "--items", "300", "--device", "cpu"])

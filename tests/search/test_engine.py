@@ -432,8 +432,15 @@ def test_an_invalid_query_or_option_is_refused_before_anything_runs(engine, quer
 
 
 def test_a_missing_part_is_named(tmp_path):
+    run = Run(tmp_path)
+    run.publish("maps", lambda folder: (folder / "maps.npz").touch())
     with pytest.raises(UserError, match="holds no encoder"):
         Engine.load(tmp_path)
+
+
+def test_a_mistyped_run_is_said_to_be_none(tmp_path):
+    with pytest.raises(UserError, match="asets is not a run; train one with: python -m training COLLECTION RUN"):
+        Engine.load(tmp_path / "asets")
 
 
 def test_a_damaged_part_is_refused(tmp_path):

@@ -260,7 +260,7 @@ def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_see
 
 
 def test_without_an_encoder_the_message_asks_for_one(collection, tmp_path):
-    with pytest.raises(UserError, match=r"holds no encoder; train it with: python -m training COLLECTION \S+$"):
+    with pytest.raises(UserError, match=r"is not a run; train one with: python -m training COLLECTION RUN$"):
         quantizer.train(arguments(collection, tmp_path / "run"))
 
 
