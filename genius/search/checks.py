@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from numbers import Real
 
+from PIL.Image import Image
+
 from genius.errors import UserError, quoted
 from genius.schema import RANKINGS, Modality, Query, SearchOptions
 from genius.search.beam import MODES
@@ -70,6 +72,8 @@ def check_query(query: Query) -> None:
             text.encode()
         except UnicodeEncodeError:  # a lone surrogate
             raise UserError(f"The {name} contains an invalid Unicode character; type it again.") from None
+    if query.image is not None and not isinstance(query.image, Image):
+        raise UserError("The picture must be opened first, by genius.collections.images.open_image.")
     if query.image is None and not normalize_text(query.text):  # as the encoder reads it
         raise UserError("Type a description, add a picture, or both.")
 

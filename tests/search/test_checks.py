@@ -65,6 +65,11 @@ def test_a_query_without_a_text_or_an_image_is_refused(query):
         check_query(query)
 
 
+def test_the_path_of_a_picture_is_refused():
+    with pytest.raises(UserError, match="The picture must be opened first, by genius.collections.images.open_image"):
+        check_query(Query(image="photo.jpg"))
+
+
 @pytest.mark.parametrize(
     "query, words",
     [
