@@ -173,6 +173,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
         check_origins(options.embed_in)
+        if not 0 <= options.port <= 65535:
+            raise UserError(f"--port must be from 0 to 65535, not {options.port}")
         if options.max_queue < 1:
             raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
         runs = runs_to_serve(options.run)
