@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from reprlib import Repr
-from types import TracebackType
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = 80  # characters
@@ -29,7 +28,6 @@ PROTECTED_TEXTS = (
     "unable to open database file",
     "disk I/O error",
 )
-STOPPED = "stopped; finished work is kept: run the command again"
 SENTENCES = {
     "full": "the disk is full",
     "protected": "a file or folder cannot be read or written",
@@ -55,7 +53,7 @@ def exit_on_user_error() -> Iterator[None]:
     except UserError as error:
         sentence = str(error)
     except KeyboardInterrupt:
-        print(STOPPED, file=sys.stderr)
+        print("stopped; finished work is kept: run the command again", file=sys.stderr)
         raise SystemExit(130) from None
     except Exception as error:
         problem = disk_problem(error)
@@ -66,21 +64,6 @@ def exit_on_user_error() -> Iterator[None]:
         return
     print(f"error: {sentence}", file=sys.stderr)
     raise SystemExit(2)
-
-
-def explain_ctrl_c_while_importing() -> None:
-    """For `python -m`, which imports for seconds before a command begins: Ctrl+C prints one line then, too."""
-    if sys.argv[:1] != ["-m"]:  # which stands there until Python has found the module
-        return
-    others = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            print(STOPPED, file=sys.stderr)
-        else:
-            others(kind, error, trace)
-
-    sys.excepthook = hook
 
 
 def disk_problem(error: Exception) -> str | None:

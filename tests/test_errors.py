@@ -1,16 +1,11 @@
 import errno
-import os
 import re
-import signal
 import sqlite3
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from safetensors import SafetensorError
 
-from genius.errors import STOPPED, UserError, exit_on_user_error
+from genius.errors import UserError, exit_on_user_error
 
 
 @pytest.mark.parametrize(
@@ -44,25 +39,6 @@ def test_ctrl_c_ends_a_command_with_a_sentence(capsys):
         raise KeyboardInterrupt
     assert ended.value.code == 130
     assert capsys.readouterr().err == "stopped; finished work is kept: run the command again\n"
-
-
-def command_with_torch(tmp_path: Path, source: str, module: str) -> subprocess.CompletedProcess[str]:
-    """`python -m module` with this source as torch, which takes seconds to import."""
-    (tmp_path / "torch.py").write_text(source)
-    root = Path(__file__).parents[1]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
-    return subprocess.run([sys.executable, "-m", module], cwd=root, env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.parametrize("module", ["training.folder", "genius.evaluation"])
-def test_ctrl_c_ends_a_command_with_a_sentence_while_it_is_imported(module, tmp_path):
-    ended = command_with_torch(tmp_path, "raise KeyboardInterrupt", module)
-    assert ended.returncode == -signal.SIGINT and ended.stderr == f"{STOPPED}\n"
-
-
-def test_other_errors_while_a_command_is_imported_keep_their_traceback(tmp_path):
-    ended = command_with_torch(tmp_path, "raise RuntimeError('broken')", "training")
-    assert "Traceback" in ended.stderr and "RuntimeError: broken" in ended.stderr
 
 
 @pytest.mark.parametrize("error", [ValueError("No space left"), FileNotFoundError(errno.ENOENT, "gone"), KeyError("a")])
