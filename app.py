@@ -138,6 +138,8 @@ def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
         if not is_run(run):
             raise UserError(f"There is no run at {os.path.relpath(run)}; {MAKE_ONE}")
         name = run.resolve().name
+        if name in names and names[name].resolve() == run.resolve():
+            raise UserError(f"--run {os.path.relpath(run)} was given twice; name each run once")
         if name in names:
             raise UserError(
                 f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be served as /run/{name}/; "

@@ -48,6 +48,8 @@ def test_two_runs_of_one_name_are_refused(tmp_path):
     (tmp_path / "c/pictures").symlink_to(other)
     with pytest.raises(UserError, match="/run/photos/"):
         app.runs_to_serve([one, tmp_path / "c/pictures"])
+    with pytest.raises(UserError, match="was given twice; name each run once"):
+        app.runs_to_serve([one, tmp_path / "a/../a/photos"])
 
 
 def test_a_missing_run_among_several_is_named(tmp_path):

@@ -34,7 +34,7 @@ class Arguments:
 def parse_arguments(module: str, doc: str) -> Arguments:
     """Parse the command line and connect to the other processes, if there are any.
 
-    Raises UserError for an unknown setting, with the choices, or an impossible value.
+    Raises UserError for an unknown setting, with the choices, an impossible value, or a run that is the collection.
     """
     parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
@@ -45,6 +45,8 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     add_set_argument(parser)
     add_workers_argument(parser)
     options = parser.parse_args()
+    if options.run.resolve() == options.collection.resolve():
+        raise UserError(f"{options.run} is the collection; name another directory for the run")
     settings = with_changes(replace(PRESETS[options.preset], seed=options.seed), options.set)
     device = init_distributed(options.device)
     workers = workers_per_process(options.workers, device)

@@ -412,4 +412,5 @@ def _parse_value(kind: Any, old: Any, change: _Change) -> Any:
             return TypeAdapter(kind).validate_json(attempt, strict=True)
         except ValidationError:
             continue
-    raise UserError(f"--set {change.whole}: expected a value like {json.dumps(old, default=str)}")
+    example = ["NAME"] if old == () and kind == tuple[str, ...] else old
+    raise UserError(f"--set {change.whole}: expected a value like {json.dumps(example, default=str)}")

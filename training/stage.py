@@ -144,7 +144,7 @@ def drawn_world(collection: Path) -> dict[str, Any] | None:
 def records_stamp(collection: Path) -> str:
     """Checksum of the names, sizes and times of the files that training reads, but for images: no test queries."""
     folders = ("cand_pool", *(f"{kind}/{split}" for kind in ("query", "qrels") for split in ("train", "val")))
-    files = [file for folder in folders for file in (collection / folder).rglob("*")]
+    files = [file for folder in folders for file in (collection / folder).rglob("*") if not file.name.startswith(".")]
     states = [(file, file.stat()) for file in sorted([*files, collection / INSTRUCTIONS]) if file.is_file()]
     return fingerprint([[str(file.relative_to(collection)), own.st_size, own.st_mtime_ns] for file, own in states])
 

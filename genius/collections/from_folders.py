@@ -85,7 +85,7 @@ def named(source: str) -> tuple[str, Path]:
         name, folder = os.path.basename(os.path.realpath(source)), source
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
     if not clean:
-        raise UserError(f"{source!r} gives no valid dataset name; write NAME=FOLDER")
+        raise UserError(f"{source!r} gives no dataset name of letters a to z, digits and _; write NAME=FOLDER with one")
     return clean, Path(folder)
 
 

@@ -189,7 +189,7 @@ def test_conflicting_sources_and_destinations_are_refused(tmp_path):
         build([source, source], tmp_path / "built")
     with pytest.raises(UserError, match="lies inside the source"):
         build([source], tmp_path / "zoo" / "built")
-    with pytest.raises(UserError, match="gives no valid dataset name"):
+    with pytest.raises(UserError, match="gives no dataset name of letters a to z, digits and _; write NAME=FOLDER"):
         build([f"!!!={source}"], tmp_path / "built")
     with pytest.raises(UserError, match="is not a folder"):
         build([str(tmp_path / "nowhere")], tmp_path / "built")

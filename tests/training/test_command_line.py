@@ -19,6 +19,12 @@ def test_a_number_below_zero_or_none_is_refused(tmp_path, monkeypatch, option, v
         parse_arguments("training", "")
 
 
+def test_a_collection_is_not_trained_into(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["training", str(tmp_path), f"{tmp_path}/../{tmp_path.name}"])
+    with pytest.raises(UserError, match="is the collection; name another directory for the run"):
+        parse_arguments("training", "")
+
+
 @pytest.mark.parametrize("command", [folder.main, encoders.main])
 def test_every_command_that_trains_refuses_a_negative_seed(tmp_path, command):
     with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):

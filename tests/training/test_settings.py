@@ -68,6 +68,7 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.bf16=1", "expected a value like true"),
         ("encoder.upsample_to=true", "expected a value like 5000"),
         ("encoder.extras=0", "expected a value like"),
+        ("encoder.rows=shop", r'expected a value like \["NAME"\]'),
         ("encoder.epochs.more=1", "expected a value like 5"),
         ("encoder.min_crop=0", "min_crop is above 0"),
         ("encoder.extras.synonym_prob=1.0", "synonym_prob is a probability below 1"),

@@ -172,6 +172,13 @@ def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(collect
     assert records_stamp(root) != before
 
 
+def test_the_stamp_of_a_collection_ignores_what_file_managers_leave(collection, tmp_path):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    before = records_stamp(root)
+    (root / "cand_pool/.DS_Store").write_text("")
+    assert records_stamp(root) == before
+
+
 def test_queries_of_a_test_may_be_added_later(collection, tmp_path):
     """As training.benchmarks.own_folder does."""
     root = shutil.copytree(collection.root, tmp_path / "collection")
