@@ -226,8 +226,8 @@ NOT_RUN = {
     "python -m genius.evaluation.speed OUT": HOURS,
     "python -m genius.evaluation.speed OUT --run my-run": HOURS,
     'python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"': HOURS,
-    "python -m genius.evaluation.speed OUT --items 1000000 --ids uniform --rounds 7 --patience 12 "
-    '--systems "generate;exact;set;fast;exact, int8;set, int8;fast, int8;geometry;geometry, fast"': HOURS,
+    'python -m genius.evaluation.speed OUT --ids uniform --rounds 5 --patience 8 --systems "generate;exact;set;fast;'
+    'exact, int8;set, int8;fast, int8;geometry;geometry, fast;scan of quantized vectors"': HOURS,
     "python -m genius.evaluation.speed assets/demo/reports --items 10000,100000 --ids uniform --rounds 3 --patience 5 "
     "--run assets/demo --collection world": "needs the demo world",
     "hf upload NAME/SPACE . --repo-type=space": "needs an account",
