@@ -117,6 +117,12 @@ def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
     page.locator("#compare .sentence", has_text="For the marked part of the picture").wait_for()
 
 
+def test_the_field_for_a_picture_says_in_full_what_it_takes(visit):
+    prompt = opened(visit()).locator("#compare-picture .prompt")
+    assert prompt.inner_text() == "Drop a picture here\nor click to choose one"
+    assert prompt.evaluate("text => text.scrollWidth <= text.clientWidth")
+
+
 @pytest.mark.slow
 def test_nothing_typed_gets_one_sentence(visit):
     page = opened(visit())
