@@ -41,6 +41,13 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
 
 
+def test_ranks_stand_on_the_same_lines_and_the_table_of_times_fits(visit):
+    page = opened(visit())
+    compare(page, "A red dog.")
+    assert len({way.bounding_box()["y"] for way in page.locator("#compare .system ol").all()}) == 1
+    assert page.locator("#compare .scroll").evaluate("table => table.scrollWidth <= table.clientWidth")
+
+
 def test_enter_in_the_instruction_compares(visit):
     page = opened(visit())
     page.fill("#compare-text textarea", "A red dog.")
