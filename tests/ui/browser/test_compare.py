@@ -48,6 +48,13 @@ def test_ranks_stand_on_the_same_lines_and_the_table_of_times_fits(visit):
     assert page.locator("#compare .scroll").evaluate("table => table.scrollWidth <= table.clientWidth")
 
 
+def test_a_screen_reader_is_told_words_when_an_answer_has_come(visit):
+    page = opened(visit())
+    page.fill("#compare-text textarea", "A red dog.")
+    page.press("#compare-text textarea", "Enter")
+    page.locator(".sr-only", has_text="Done").wait_for(state="attached")
+
+
 def test_enter_in_the_instruction_compares(visit):
     page = opened(visit())
     page.fill("#compare-text textarea", "A red dog.")
