@@ -188,6 +188,8 @@ def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, s
     toast = page.locator("[data-testid=toast-body]")
     toast.wait_for()
     assert "'dog' is not a code" in toast.inner_text()
+    page.locator("[data-testid=status-tracker] .error").wait_for(state="attached")
+    assert not page.locator("[data-testid=status-tracker] .error").is_visible()  # it would stand on what is shown
     ask(page, "2")
     shown(page, expected(served, (2,)))
 
