@@ -42,6 +42,7 @@ SCRIPTS = (*(f"common/{name}.js" for name in COMMON_SCRIPTS), "search/keys.js")
 SMALLEST_COMPRESSED = 1_000  # bytes
 MAX_SESSIONS = 200  # visitors whose state is kept
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
+MISSING_TRANSLATIONS = {"common.complete": "Done"}  # Gradio tells a screen reader of it, and has no words for it
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
 
 
@@ -206,6 +207,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         pwa=False,
         allowed_paths=[],
         max_file_size="10mb",
+        i18n=gr.I18n(en=MISSING_TRANSLATIONS),
     )
     page_app = gradio_app(app)
     answer_failures(page_app)

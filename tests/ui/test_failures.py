@@ -151,7 +151,7 @@ def test_odd_event_data_is_refused_in_a_sentence(ask, served, caplog, event):
 
 
 def test_a_visitor_sees_a_quoted_text_as_text(ask):
-    assert ask("on_pattern", "<b>")["output"]["error"].startswith("'&lt;b&gt;' is not a code")
+    assert ask("on_pattern", "<b>", None)["output"]["error"].startswith("'&lt;b&gt;' is not a code")
 
 
 def test_a_refused_request_is_one_line_of_the_log(call, caplog):

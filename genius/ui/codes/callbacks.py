@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
 
 
+class LastOpened:
+    """The pattern that a visitor opened last. A gr.State hands the same object to all events of a visitor, so that one
+    sees what was opened while it was at work."""
+
+    pattern: Pattern | None = None
+
+
 class CodesCallbacks:
     """The callbacks of one page. They keep nothing of a visitor, only what follows from the current index."""
 
@@ -47,16 +54,17 @@ class CodesCallbacks:
         for code in first_codes[: len(MODALITIES)].tolist():
             profiles.words_below((code,))
 
-    def on_pattern(self, text: Any):
-        return self.open(parse_pattern(text, self.code_sizes))
+    def on_pattern(self, text: Any, last: LastOpened):
+        last.pattern = parse_pattern(text, self.code_sizes)
+        return self.open(last.pattern)
 
-    def on_key(self, event: gr.EventData):
-        return self.on_pattern(getattr(event, "key", None))
+    def on_key(self, last: LastOpened, event: gr.EventData):
+        return self.on_pattern(getattr(event, "key", None), last)
 
-    def on_code(self, level: Any, code: Any):
+    def on_code(self, level: Any, code: Any, last: LastOpened):
         if type(level) is not int or type(code) is not int:
             raise UserError("Choose a code of that level.")
-        return self.open(parse_pattern(format_pattern(at_level(level, code)), self.code_sizes))
+        return self.on_pattern(format_pattern(at_level(level, code)), last)
 
     def on_first_visit(self, open_pattern: Pattern | None, sent_pattern: str | None):
         """Open all codes for a visitor who comes without a pattern, or with one in the address that cannot be read; one
@@ -67,9 +75,11 @@ class CodesCallbacks:
                 return None
         return format_pattern((None,)) if open_pattern is None else None
 
-    def on_changed(self, open_pattern: Pattern | None):
-        """Open the pattern again, because items were added or removed."""
-        return gr.skip() if open_pattern is None else self.open(open_pattern)
+    def on_changed(self, last: LastOpened):
+        """Open the pattern again, because items were added or removed, unless another one is opened meanwhile."""
+        pattern = last.pattern
+        outputs = None if pattern is None else self.open(pattern)
+        return gr.skip() if outputs is None or last.pattern != pattern else outputs
 
     def open(self, pattern: Pattern) -> tuple[Any, ...]:
         """What every panel shows of a pattern, as far as it is computed fast, and a signal that lets `on_meaning`

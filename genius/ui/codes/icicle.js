@@ -2,7 +2,7 @@
 // that the codes shown have room for their names. Arrow keys walk the tree.
 const cell = ({name, key, pattern, words, count, share, modality}, depth) => {
   const hint = `${pattern}: ${count}, ${share}${words ? `; ${words}` : ''}`;
-  const label = node('span', {}, node('b', {}, name), words ? ` ${words}` : '');
+  const label = node('span', {}, node('b', {}, name), ...words ? [node('i', {}, words)] : []);
   if (key === null) return node('div', {class: 'cell others', 'data-hint': hint}, node('span', {}, `${name}, ${share}`));
   return button({class: `cell ${modality}`, 'data-hint': `${count}, ${share}`, 'aria-label': hint, 'data-key': key,
     'data-prefix': key, tabindex: depth ? -1 : 0}, () => emit('select', {key}), label);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from genius.explore.code_patterns import MAX_PATTERN_LENGTH
-from genius.ui.codes.callbacks import CodesCallbacks
+from genius.ui.codes.callbacks import CodesCallbacks, LastOpened
 from genius.ui.codes.view import level_name
 from genius.ui.common import links
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, Panel, introduction
@@ -17,7 +17,8 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
     callbacks, open_code = CodesCallbacks(context), context.shared.open_code
     code_sizes, forced = callbacks.code_sizes, callbacks.forced
-    open_pattern, open_everything, opened = gr.State(None), Signal("codes-everything"), Signal("codes-opened")
+    open_pattern, last = gr.State(None), gr.State(LastOpened())  # what is shown, and what may still be computed
+    open_everything, opened = Signal("codes-everything"), Signal("codes-opened")
     introduction(
         "codes",
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
@@ -68,18 +69,18 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     outputs = [open_pattern, pattern, key, summary, icicle, nearness, items, item_card, meaning, table, opened]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": summary}
     for opening in (
-        pattern.submit(callbacks.on_pattern, pattern, outputs, **event_options),
-        open_code.sent(callbacks.on_pattern, open_code, outputs, **event_options),
-        code.input(callbacks.on_code, [level, code], outputs, **event_options),
-        open_everything.sent(callbacks.on_pattern, open_everything, outputs, **event_options),
-        *(panel.select(callbacks.on_key, None, outputs, **event_options) for panel in (summary, icicle, table)),
+        pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options),
+        open_code.sent(callbacks.on_pattern, [open_code, last], outputs, **event_options),
+        code.input(callbacks.on_code, [level, code, last], outputs, **event_options),
+        open_everything.sent(callbacks.on_pattern, [open_everything, last], outputs, **event_options),
+        *(panel.select(callbacks.on_key, last, outputs, **event_options) for panel in (summary, icicle, table)),
     ):
         links.write_address_after(opening, "codes", code=key)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
     opened.sent(
         callbacks.on_meaning, open_pattern, [meaning, icicle, table], **event_options | {"show_progress_on": meaning}
     )
-    context.shared.changed.sent(callbacks.on_changed, open_pattern, outputs, **event_options)
+    context.shared.changed.sent(callbacks.on_changed, last, outputs, **event_options)
     tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
     level.input(callbacks.on_level, level, code, **LATEST)
     items.turn(callbacks.on_page, open_pattern, items, **LATEST)

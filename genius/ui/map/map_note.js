@@ -1,5 +1,5 @@
-const healthTable = ({headers, rows}) => node('table', {class: 'health'},
-  node('caption', {}, 'IDs of the whole collection'),
+const healthTable = ({caption, headers, rows}) => node('table', {class: 'health'},
+  node('caption', {}, caption),
   node('thead', {}, node('tr', {}, ...headers.map(name => node('th', {scope: 'col'}, name)))),
   node('tbody', {}, ...rows.map(([name, ...values]) =>
     node('tr', {}, node('th', {scope: 'row'}, name), ...values.map(value => node('td', {}, value))))));

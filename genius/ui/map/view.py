@@ -50,7 +50,7 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
         "Only which items lie close together is meaningful. All maps were made together (by UMAP), so items stay "
         "roughly in place."
     )
-    return {"sentences": sentences, "table": health_table(maps) if view.depth == levels else None}
+    return {"sentences": sentences, "table": health_table(maps, palette.index.n) if view.depth == levels else None}
 
 
 def _vectors_sentences(palette: Palette, view: View, levels: int) -> list[str]:
@@ -76,12 +76,17 @@ def _vectors_sentences(palette: Palette, view: View, levels: int) -> list[str]:
     return sentences
 
 
-def health_table(maps: Maps) -> dict[str, Any]:
-    """The IDs of the whole collection, with and without the contrastive loss."""
+def health_table(maps: Maps, shown: int) -> dict[str, Any]:
+    """The IDs of the collection that was trained on, with and without the contrastive loss. shown: items of the map."""
     contrastive, plain = maps.health["with"], maps.health["without"]
+    larger = max(contrastive["ids"], plain["ids"]) > shown
     return {
+        "caption": "IDs of the collection that was trained on" + ", which is larger than what is shown here" * larger,
         "headers": ["", "with the contrastive loss", "without"],
-        "rows": [[label, form.format(contrastive[key]), form.format(plain[key])] for key, label, form in HEALTH_ROWS],
+        "rows": [
+            [label, *(form.format(health[key]).replace("%", " %") for health in (contrastive, plain))]
+            for key, label, form in HEALTH_ROWS
+        ],
     }
 
 

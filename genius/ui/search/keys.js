@@ -16,3 +16,11 @@
     if (key === 'Enter' && !chooses) setTimeout(() => document.querySelector(go).click(), 50);
   }, true);
 }
+// Tab, and Shift+Tab, leave a list of choices by its field. Gradio looks at a key only once the field may be left, and then
+// opens the list again; and a browser lets Tab stop in whatever scrolls, here in the list, which is gone by then.
+document.addEventListener('keydown', event => {
+  const field = event.target;
+  if (!['Tab', 'Shift'].includes(event.key) || field.getAttribute('role') !== 'combobox') return;
+  event.stopPropagation();
+  document.getElementById(field.getAttribute('aria-controls'))?.setAttribute('tabindex', '-1');
+}, true);

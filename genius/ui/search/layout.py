@@ -37,6 +37,13 @@ SECRET = "searches"  # scrambles the history in the browser, without protecting 
 # What a query is made of. Computed in the browser, so that a keystroke that changes nothing of it asks for nothing.
 ASKED_KIND = "(text, picture) => text && picture ? 'pair' : text ? 'text' : picture ? 'image' : 'any'"
 
+# Words can be typed at once where there is a keyboard. Gradio's autofocus would scroll to the field, on a phone past
+# the heading, the tabs and the field for a picture.
+TYPE_AT_ONCE = """() => {
+  const idle = document.activeElement === document.body && matchMedia('(hover: hover)').matches;
+  if (idle) document.querySelector('#text textarea')?.focus({preventScroll: true});
+}"""
+
 
 class Form(NamedTuple):
     """The inputs of a search."""
@@ -122,6 +129,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     told = OtherTabs(context.served.name).share(events, stored)
     told.then(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)  # it is chosen from by place
     search_with_chosen(cards.use_as_query, shared)
+    gr.on(None, None, None, None, js=TYPE_AT_ONCE, **UNQUEUED)  # when the page is loaded
     page = Download("saved-page")
     cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
     asked_kind = gr.Textbox("any", visible="hidden", elem_id="asked-kind")  # one of TARGETS
@@ -151,7 +159,6 @@ def form_for(context: Context) -> Form:
         max_length=MAX_TEXT,
         lines=1,
         max_lines=4,
-        autofocus=True,
         elem_id="text",
     )
     instruction = gr.Dropdown(

@@ -128,6 +128,18 @@ def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     shown(page, "40 items")
 
 
+def test_what_a_code_and_a_tile_say_stays_within_them(opened, served):
+    page = opened()
+    page.locator("#codes-icicle button i").first.wait_for()
+    cut = """(all, inner) => all.filter(one => one.querySelector(inner)?.getBoundingClientRect().right
+        > one.getBoundingClientRect().right - 5)"""
+    assert page.locator("#codes-icicle button").evaluate_all(cut, "i") == []
+    ask(page, "0")
+    shown(page, expected(served, (0,)))
+    assert page.locator("#codes-nearness .figure").count()
+    assert page.locator("#codes-nearness .tile").evaluate_all(cut, ".figure") == []
+
+
 @pytest.mark.slow
 def test_words_come_for_texts_and_guesses_for_pictures(opened, served):
     page = opened()
@@ -170,13 +182,14 @@ def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
 
 
-@pytest.mark.slow
 def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, served):
     page = opened()
     ask(page, "dog")
     toast = page.locator("[data-testid=toast-body]")
     toast.wait_for()
     assert "'dog' is not a code" in toast.inner_text()
+    page.locator("[data-testid=status-tracker] .error").wait_for(state="attached")
+    assert not page.locator("[data-testid=status-tracker] .error").is_visible()  # it would stand on what is shown
     ask(page, "2")
     shown(page, expected(served, (2,)))
 

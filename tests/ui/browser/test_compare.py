@@ -41,6 +41,20 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
 
 
+def test_ranks_stand_on_the_same_lines_and_the_table_of_times_fits(visit):
+    page = opened(visit())
+    compare(page, "A red dog.")
+    assert len({way.bounding_box()["y"] for way in page.locator("#compare .system ol").all()}) == 1
+    assert page.locator("#compare .scroll").evaluate("table => table.scrollWidth <= table.clientWidth")
+
+
+def test_a_screen_reader_is_told_words_when_an_answer_has_come(visit):
+    page = opened(visit())
+    page.fill("#compare-text textarea", "A red dog.")
+    page.press("#compare-text textarea", "Enter")
+    page.locator(".sr-only", has_text="Done").wait_for(state="attached")
+
+
 def test_enter_in_the_instruction_compares(visit):
     page = opened(visit())
     page.fill("#compare-text textarea", "A red dog.")
@@ -115,6 +129,12 @@ def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
     page.locator("#compare-part").get_by_label("left").fill("50")
     page.locator("#compare-part").get_by_role("button", name="Search this part").click()
     page.locator("#compare .sentence", has_text="For the marked part of the picture").wait_for()
+
+
+def test_the_field_for_a_picture_says_in_full_what_it_takes(visit):
+    prompt = opened(visit()).locator("#compare-picture .prompt")
+    assert prompt.inner_text() == "Drop a picture here\nor click to choose one"
+    assert prompt.evaluate("text => text.scrollWidth <= text.clientWidth")
 
 
 @pytest.mark.slow

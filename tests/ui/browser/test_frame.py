@@ -169,6 +169,18 @@ def test_the_keyboard_is_enough(visit):
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
 
 
+def test_tab_goes_on_to_the_next_control_and_closes_the_list_of_choices(visit):
+    page = visit()
+    choices = page.get_by_role("listbox")
+    page.focus("#text textarea")
+    for key, control in (("Tab", "#go"), ("Shift+Tab", "#text textarea")):
+        page.keyboard.press(key)
+        choices.wait_for()
+        page.keyboard.press(key)
+        assert page.locator(control).evaluate("control => control === document.activeElement")
+        choices.wait_for(state="detached")
+
+
 @pytest.mark.slow
 def test_the_api_tab_tells_calls_that_name_this_page(visit, served):
     page = visit("/?tab=api")

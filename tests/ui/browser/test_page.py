@@ -114,6 +114,18 @@ def test_a_broken_picture_gets_one_sentence_and_leaves_the_last_answer(visit, tm
     assert page.locator("#cards .card").count() == 10
 
 
+def test_words_can_be_typed_at_once_and_the_page_stays_at_its_top(visit, browser, served):
+    page = visit(width=390)
+    page.wait_for_function("document.activeElement === document.querySelector('#text textarea')")
+    assert page.evaluate("scrollY") == 0
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+    phone.goto(served.url)
+    phone.locator("#cards .panel > *").first.wait_for()
+    phone.wait_for_timeout(500)
+    assert phone.evaluate("document.activeElement === document.body && scrollY === 0")  # no keyboard on the screen
+    phone.context.close()
+
+
 def test_a_hostile_caption_is_shown_and_runs_nothing(visit):
     page = visit()
     search(page, "hostile")

@@ -159,6 +159,13 @@ def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
 
 
+def test_on_a_small_screen_every_level_is_in_sight(visit):
+    page = visit(width=950)  # as narrow for these 4 levels as 1280 is for the photo run's 9
+    strip = search(page)
+    settled(strip)
+    assert strip.locator(".levels").evaluate("part => part.scrollWidth <= part.clientWidth")
+
+
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_on_a_phone_it_scrolls_by_level_and_the_page_does_not(visit, theme):
     page = visit(f"/?__theme={theme}", width=390)

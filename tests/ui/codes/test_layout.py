@@ -6,6 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from genius.schema import Modality
+from genius.ui.codes.callbacks import CodesCallbacks, LastOpened
 from genius.ui.codes.layout import codes_tab
 from genius.ui.common.context import Context, ServedRun, Shared
 from tests.ui.fake_engine import FakeEngine
@@ -40,8 +41,8 @@ def tab(blocks):
     return lambda name, *inputs: functions[name](*inputs)
 
 
-def opened(tab, text):
-    return dict(zip(NAMES, tab("on_pattern", text), strict=True))
+def opened(tab, text, last=None):
+    return dict(zip(NAMES, tab("on_pattern", text, last or LastOpened()), strict=True))
 
 
 def matching(engine, pattern):
@@ -81,7 +82,7 @@ def test_the_words_of_every_opening_come_by_one_event_whose_last_call_counts(blo
 
 def test_what_is_no_pattern_gets_one_sentence(tab):
     with pytest.raises(UserError, match="is not a code; write numbers"):
-        tab("on_pattern", "<b>")
+        tab("on_pattern", "<b>", LastOpened())
 
 
 def test_who_comes_without_a_pattern_asks_for_everything_and_nobody_else_does(tab):
@@ -99,18 +100,35 @@ def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(ta
     assert {code for _, code in choices} == set(codes.tolist())
     label, code = choices[0]
     assert label == f"{code} — {np.bincount(codes).max():,}"
-    assert tab("on_code", 1, code)[0] == (None, code)
+    assert tab("on_code", 1, code, LastOpened())[0] == (None, code)
     for level, code in ((1, None), ([], 1), (1, [])):
         with pytest.raises(UserError, match="Choose a code of that level."):
-            tab("on_code", level, code)
+            tab("on_code", level, code, LastOpened())
 
 
 def test_an_open_pattern_is_opened_again_when_items_were_added_or_removed(blocks, tab):
     (event,) = (event for event in blocks.fns.values() if event.name == "on_changed")
     assert [blocks.blocks[block].elem_id for block, _ in event.targets] == ["signal-changed"]
-    assert len(event.outputs) == len(NAMES) and tab("on_changed", None) == gr.skip()
-    shown, again = opened(tab, "0 · 7"), dict(zip(NAMES, tab("on_changed", (0, 7)), strict=True))
+    ways = [way for way in blocks.fns.values() if way is not event and way.outputs == event.outputs]
+    assert len(ways) == 7 and all(way.inputs[-1] is event.inputs[0] for way in ways)
+    last = LastOpened()
+    assert len(event.outputs) == len(NAMES) and tab("on_changed", last) == gr.skip()
+    shown, again = opened(tab, "0 · 7", last), dict(zip(NAMES, tab("on_changed", last), strict=True))
     assert again == shown and again["opened"] and again["card"] is None
+
+
+def test_a_pattern_that_is_opened_while_the_last_one_is_opened_again_stays(tab, monkeypatch):
+    last, open_again = LastOpened(), CodesCallbacks.open
+    opened(tab, "0 · 7", last)
+
+    def slow(callbacks, pattern):
+        monkeypatch.undo()
+        assert opened(tab, "1", last)["pattern"] == (1,)
+        return open_again(callbacks, pattern)
+
+    monkeypatch.setattr(CodesCallbacks, "open", slow)
+    assert tab("on_changed", last) == gr.skip()
+    assert dict(zip(NAMES, tab("on_changed", last), strict=True))["pattern"] == (1,)
 
 
 def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):

@@ -11,7 +11,7 @@ from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.map import callbacks
 from genius.ui.map.layout import level_slider
-from genius.ui.map.view import map_note
+from genius.ui.map.view import health_table, map_note
 from tests.ui.fake_engine import HOSTILE, FakeIndex
 from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
 
@@ -52,6 +52,13 @@ def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
         assert ["items in the largest bucket", "3", "4,321"] in note["table"]["rows"]
     said = " ".join(note["sentences"])
     assert f"{FEW} different points" in said and "no contrastive loss" in said
+
+
+@pytest.mark.parametrize("shown, larger", [(76_000, ""), (9_561, ", which is larger than what is shown here")])
+def test_the_table_says_of_which_collection_its_ids_are(shown, larger):
+    table = health_table(many_maps(), shown)
+    assert table["caption"] == "IDs of the collection that was trained on" + larger
+    assert table["rows"][2][:2] == ["items alone in their bucket", "99.0 %"]
 
 
 @pytest.mark.parametrize("weight", [None, 0.0, 0.16])
