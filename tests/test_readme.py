@@ -229,7 +229,7 @@ NOT_RUN = {
     'python -m genius.evaluation.speed OUT --ids uniform --rounds 5 --patience 8 --systems "generate;exact;set;fast;'
     'exact, int8;set, int8;fast, int8;geometry;geometry, fast;scan of quantized vectors"': HOURS,
     "python -m genius.evaluation.speed assets/demo/reports --items 10000,100000 --ids uniform --rounds 3 --patience 5 "
-    "--run assets/demo --collection world": "needs the demo world",
+    "--run assets/demo": "minutes, and overwrites a shipped report",
     "hf upload NAME/SPACE . --repo-type=space": "needs an account",
     "docker run -p 7860:7860 -v $PWD/my-run:/run:ro --read-only --tmpfs /tmp --cap-drop ALL --security-opt "
     "no-new-privileges --memory 4g --stop-timeout 30 genius --run /run --log-json": "needs docker; "
