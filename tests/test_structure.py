@@ -54,13 +54,10 @@ SAME_NAME = {  # files of one name, and why
 
 SHORT = {  # files under 40 lines, and why
     "genius/collections/instructions.py": "one file format",
-    "genius/evaluation/speed/faiss_indexes.py": "what three measurements share",
     "genius/explore/map_picture.py": "one picture, drawn without the figure and its library",
     "genius/models/heads.py": "one kind of module, next to the towers and the encoder",
     "genius/texts.py": "below the packages: collections, models and search share it",
     "genius/ui/common/part.py": "one component, which two tabs use",
-    "genius/ui/sessions.py": "methods of Gradio's that are overridden, as in the queue but for another reason",
-    "training/__main__.py": "a command",
     "training/benchmarks/chromium.py": "what a benchmark and the tests in a browser share",
 }
 

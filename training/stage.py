@@ -55,8 +55,8 @@ def only_trainer(run: Path) -> Iterator[None]:
     """No other process trains this run or changes its index inside the block, which may contain another such block.
 
     The main process makes its folder, locks it for all, and removes it if it is still empty at the end, as after a
-    mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it
-    is a file or cannot be made.
+    mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it is a file or
+    cannot be made.
     """
     if (run := run.resolve()) in locked_runs:
         yield

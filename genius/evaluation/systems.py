@@ -102,7 +102,7 @@ def search_all_systems(
     beams: Sequence[int],
     decoder_weight: float | None = None,
     fused: np.ndarray | None = None,
-    norms: Callable[[], Tensor] = lambda: None,
+    norms: Callable[[], Tensor | None] = lambda: None,
 ) -> dict[int, RowResults]:
     """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`, a ranker's too if there is one.
 

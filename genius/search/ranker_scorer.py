@@ -49,8 +49,8 @@ class RankerScorer:
     ) -> Tensor:
         """The RANKER_PARTS (t, p) of all candidates.
 
-        beams: from which `expand` made the candidates, with this table. embeddings (n, d) and modalities (n,): of the
-        index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
+        beams: from which `expand_beams` made the candidates, with this table. embeddings (n, d) and modalities (n,): of
+        the index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
         """
         turned, added = self.ranker.residual_queries(z)  # (b, 3, d), (b, 3)
         log_probs = beams.log_probs.flatten()
