@@ -219,7 +219,7 @@ class Validation:
         """Share of queries with a positive among the generated IDs, averaged over (task, dataset) rows."""
         incremental = IncrementalDecoder(decoder.eval())
         beams = [
-            beam_search(incremental, part, self.trie, BEAMS, mode="set", decoder_weight=decoder_weight)
+            beam_search(incremental, part, self.trie, BEAMS, decoder_weight=decoder_weight)
             for part in self.features.split(256)
         ]
         generated = np.concatenate([part.low.cpu().numpy() for part in beams])  # (q, BEAMS) ID numbers

@@ -23,7 +23,7 @@ reaches {MIN_DENSE:.0%}; its average is over those rows.
 *dense*: exact search over the embeddings. *fused*, where measured: over the fused features. *quantized*: exact search
 over the quantized vectors, all IDs scored by look-up tables. *beam*: beam search over the valid IDs by the decoder,
 blended with geometry with the weight above; mode exact, the published algorithm, in the order of ID scores. *beam +
-re-rank*: mode set, which finds the same IDs sooner, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes
+re-rank*: the same IDs, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes
 a quarter of the beams, stops where the prefixes hold {SHORTLIST} times as many items as the budget, and re-ranks the
 items that are nearest by their codes, up to the budget. *ranker*, where the run has one: by it instead of by embedding.
 *geometry*: each of these by codebook distances alone (decoder weight 0); the difference is what the decoder adds. Items

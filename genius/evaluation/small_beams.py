@@ -46,7 +46,7 @@ from genius.search.engine import Engine
 BEAMS = "1,2,5,10,20,50"
 WEIGHTS = {"geometry": 0.0, "decoder": 1.0, "blend": None}  # of the decoder; None: the run's own
 ALL, ANY, NONE = TARGETS = ("all", "any target seen", "no target seen")  # groups of queries
-MODES = {"set": "generated IDs", "fast": "shortlist"}
+MODES = {"exact": "generated IDs", "fast": "shortlist"}
 
 
 def main(arguments: list[str]) -> None:

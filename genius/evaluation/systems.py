@@ -160,7 +160,7 @@ def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False)
     def by(weight: float | None, name: str, fast: str) -> dict[str, SearchOptions]:
         options = SearchOptions(beams=beams, k=K, decoder_weight=weight, ranking="cosine")
         reranked = {
-            f"{name} + re-rank": replace(options, mode="set"),
+            f"{name} + re-rank": replace(options, mode="exact"),  # the published candidates; set may add to them
             f"{fast} + re-rank": replace(options, mode="fast"),
         }
         ranked = {

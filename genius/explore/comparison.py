@@ -49,7 +49,7 @@ SYSTEMS = (  # in the order shown
     ),
     SearchSystem(
         "Generation + re-rank",
-        "The same IDs; similarity (of the embeddings) orders their items.",
+        "Stops when few more items than those of these IDs are left; similarity (of the embeddings) orders them.",
         SearchOptions(mode="set", ranking="cosine"),
     ),
     SearchSystem(

@@ -19,8 +19,9 @@ Three modes, and what each guarantees against the published algorithm (transform
     exact   the same IDs and scores, within 2e-4 in fp32, times the score's size beyond ±1; the order may differ only
             between closer scores. The softmax is over the whole vocabulary before the trie masks it, and an ID has no
             end token.
-    set     the same IDs, in another order: for re-ranking. A query is finished once each of its beams has one ID
-            left, because nothing can be discarded any more. Scores are those of the codes decoded until then.
+    set     all of these IDs and few others, in another order: for re-ranking. A query is finished once its beams
+            hold at most a tenth more items than there are beams, or one ID each: all items below them are the result,
+            and nothing is discarded any more. Scores are those of the codes decoded until then.
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score is the
             share of all probability below it. A beam with one ID left keeps its score and is not decoded any
             further, and a query is finished once its beams hold no more items than the shortlist (*prefix, then
@@ -48,6 +49,7 @@ from genius.search.scoring import Scorer, Scores
 from genius.trie.trie import Trie
 
 MODES = ("exact", "set", "fast")
+SURPLUS = 10  # mode set may return beams // SURPLUS items more than beams
 FAST_BEAM_DIVISOR = 4  # mode fast decodes beams // FAST_BEAM_DIVISOR, rounded up
 PADDING = torch.iinfo(torch.long).min
 
@@ -67,9 +69,9 @@ def beam_search(
 ) -> Beams:
     """features (b, d), fused and normalized -> the `beams` best valid IDs of each query, or all if fewer.
 
-    mode: see above. shortlist_size: the most items below the prefixes that mode fast returns, which needs it. certify:
-    also bound what was discarded, for which every mode decodes all its beams to the end. Raises ValueError for an
-    unknown mode, and without a needed size.
+    mode: see above; the result of set and fast may be prefixes, see `Beams`. shortlist_size: the most items below the
+    prefixes that mode fast returns, which needs it. certify: also bound what was discarded, for which every mode
+    decodes all its beams to the end. Raises ValueError for an unknown mode, and without a needed size.
 
     Every valid prefix continues to an ID. So at each level either all queries hold all prefixes, or each holds
     `beams` of them: no beam ever runs dry, and all queries have equally many.
@@ -118,6 +120,8 @@ def beam_search(
                 ends.record_finished(prefixes.select(finished))
         elif last or set_only:
             finished = (prefixes.node < 0).all(1)
+            if set_only and level + 1 >= len(trie.prefix):  # before, not all items below these prefixes are valid
+                finished |= trie.item_counts(prefixes.node).sum(1) <= beams + beams // SURPLUS
             recorder.record_finished(prefixes.select(finished))
         else:
             continue

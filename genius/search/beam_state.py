@@ -23,8 +23,8 @@ TRACE_FACTOR = 4  # prefixes in a trace for each beam
 class Beams:
     """The result for b queries, best prefixes first; equal scores in the order of IDs.
 
-    Prefixes are whole IDs or, in mode fast, have few items below: numbers low … high − 1 of the ID table. Queries with
-    fewer prefixes than others are padded: low = high = 0 and score −inf.
+    Prefixes are whole IDs or, in modes set and fast, have few items below: numbers low … high − 1 of the ID table.
+    Queries with fewer prefixes than others are padded: low = high = 0 and score −inf.
     """
 
     low: Tensor  # (b, w) for a whole ID also its number

@@ -1,7 +1,7 @@
 """The candidates of a search: the items below its beams.
 
-A beam search returns whole IDs or, in mode fast, prefixes with few items. No returned prefix is a prefix of another,
-so candidates are unique.
+A beam search returns whole IDs or, in modes set and fast, prefixes with few items. No returned prefix is a prefix of
+another, so candidates are unique.
 
 Shapes: b queries, w beams, t candidates of all queries together.
 """

@@ -28,7 +28,7 @@ def test_recall_is_that_of_the_candidates(engine, collection):
 
     found = {(entry["mode"], entry["scores"], entry["beams"]): entry for entry in measure(engine, queries, seen, (2,))}
 
-    for mode, beams in (("set", 2), ("fast", 8)):
+    for mode, beams in (("exact", 2), ("fast", 8)):
         shares = []
         for row, some in zip(queries.rows, queries.sets, strict=True):
             options = SearchOptions(beams=beams, mode=mode, decoder_weight=0.0)
