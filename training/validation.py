@@ -50,17 +50,22 @@ def hit_rates(
     return float(plain), float(quantized)
 
 
-def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int) -> np.ndarray:
+def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0) -> np.ndarray:
     """Numbers of queries none of whose positives was a training target, ascending; at most per_row of each row.
 
-    trained: candidate rows of the training targets.
+    trained: candidate rows of the training targets. at_least: a row that has fewer such queries is filled up to so many
+    with queries whose targets training saw.
     """
     seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
     rng = np.random.default_rng(seed)
-    rows = [
-        rng.permutation(np.flatnonzero((pairs.rows == row) & ~seen))[:per_row] for row in range(len(pairs.datasets))
-    ]
-    return np.sort(np.concatenate(rows))
+    chosen = []
+    for row in range(len(pairs.datasets)):
+        own = pairs.rows == row
+        unseen = rng.permutation(np.flatnonzero(own & ~seen))[:per_row]
+        chosen.append(unseen)
+        if len(unseen) < at_least:
+            chosen.append(rng.permutation(np.flatnonzero(own & seen))[: at_least - len(unseen)])
+    return np.sort(np.concatenate(chosen))
 
 
 class TopRows:

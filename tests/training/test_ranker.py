@@ -54,16 +54,16 @@ def test_the_command_adds_a_ranker_to_the_run_which_then_orders_results(path, co
 def test_too_few_validation_queries_are_refused_and_nothing_changes(path, collection, monkeypatch):
     monkeypatch.setattr(ranker, "MIN_QUERIES", 1000)
     before = (path / "manifest.json").read_bytes()
-    with pytest.raises(UserError, match="needs 1000 lists .*; there are .*: add such queries to the val split"):
+    with pytest.raises(UserError, match="needs 1000 lists .*; there are .*: add queries to the val split"):
         ranker.train(collection.root, path, "cpu")
     with pytest.raises(UserError, match="is not a run"):
         ranker.train(collection.root, path / "nowhere", "cpu")
     assert (path / "manifest.json").read_bytes() == before
 
 
-def test_a_collection_whose_validation_queries_ask_only_for_training_targets_is_refused(path, collection, monkeypatch):
+def test_a_collection_without_validation_queries_is_refused(path, collection, monkeypatch):
     monkeypatch.setattr(ranker, "unseen_queries", lambda *_: np.empty(0, dtype=np.int64))
-    with pytest.raises(UserError, match="there are 0: add such queries to the val split"):
+    with pytest.raises(UserError, match="there are 0: add queries to the val split"):
         ranker.train(collection.root, path, "cpu")
 
 
@@ -152,3 +152,14 @@ def test_queries_with_a_trained_target_are_left_out_and_rows_are_sampled():
     )
     assert unseen_queries(pairs, np.array([2, 4]), 9, 0).tolist() == [1, 3, 4]
     assert len(unseen_queries(pairs, np.array([2]), 1, 0)) == 2
+
+
+def test_a_row_with_few_unseen_targets_is_filled_up_with_seen_ones():
+    pairs = SimpleNamespace(
+        positives=np.arange(12), offsets=np.arange(13), rows=np.repeat([0, 1, 2], 4), datasets=["a", "b", "c"]
+    )
+    trained = np.array([0, 1, 2, 3, 4, 5, 6])  # row 0: none unseen, row 1: one, row 2: all
+    chosen = unseen_queries(pairs, trained, 3, 0, at_least=2)
+    assert np.bincount(pairs.rows[chosen]).tolist() == [2, 2, 3] and 7 in chosen
+    assert len(np.unique(chosen)) == len(chosen) and (np.diff(chosen) > 0).all()
+    assert unseen_queries(pairs, trained, 3, 0, at_least=9).tolist()[:8] == list(range(8))
