@@ -14,9 +14,9 @@ The parts of a candidate, for a query with embedding e and fused feature z:
 An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from e' by one linear map for
 each modality, z' ≈ ẑ' + A e' + a, so that the ranker costs no byte per item.
 
-The sum is linear, so each part's share of a score is known exactly. On the photographs, a hidden layer, weights for
-each modality of candidates, and reciprocal ranks as further parts ranked the validation queries no better; weights for
-each modality of queries, or of the wanted item, the test queries no better.
+The sum is linear, so each part's share of a score is known exactly. On the photographs, a hidden layer, reciprocal
+ranks as further parts, and weights for each modality of candidates, of queries or of wanted items ranked the validation
+queries no better.
 
 Shapes: t candidates, b queries, d dim, p parts.
 """
