@@ -76,8 +76,8 @@ class FeatureFiles(ShardedArrays):
         progress = read_progress(folder)
         if progress.get("facts") != source or progress["done"] != progress[ROWS]:
             raise UserError(
-                f"{folder} does not hold the features of this encoder and collection; make them with: "
-                "python -m training.features COLLECTION RUN"
+                f"{folder} does not hold the features of this encoder and collection; if it is the right collection, "
+                "make them with: python -m training.features COLLECTION RUN"
             )
         return cls(folder)
 

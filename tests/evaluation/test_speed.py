@@ -198,6 +198,11 @@ def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
         main([str(tmp_path), "--ids", "realistic"])
 
 
+def test_a_run_in_place_of_the_directory_for_the_report_is_refused(run):
+    with pytest.raises(UserError, match="is a run; write to .*reports, and measure the run by: --run"):
+        main([str(run)])
+
+
 def test_in_eight_bits_nothing_is_measured_on_a_gpu():
     def systems(*arguments: str) -> tuple[str, ...]:
         return speed_options(build_parser().parse_args(["out", *arguments]), torch.device("cuda")).systems

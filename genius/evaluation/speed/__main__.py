@@ -89,6 +89,10 @@ def main(arguments: Sequence[str]) -> None:
     options = build_parser().parse_args(arguments)
     device = usable_device(options.device)
     measured = speed_options(options, device)
+    if (options.out / "manifest.json").is_file():
+        raise UserError(
+            f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
+        )
     keep_freed_memory()
     if options.run:  # before hours of uniform IDs: what is wrong with the run is said at once
         engine = Engine.load(options.run, options.device, options.decoder_dtype)
