@@ -58,7 +58,7 @@ MIN_QUERIES = 50  # with a target among their candidates
 BEAMS = SearchOptions().beams
 MODES = ("set", "fast")
 FOLDS = 5  # of the cross-validation
-RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the map that derives fused features, see Ranker.fit_residuals
+RIDGES = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the map that predicts fused features, see Ranker
 PENALTY = 1e-3  # of squared weights, each in units of its part's spread
 STEPS = 200  # of L-BFGS
 RESIDUALS = 200_000  # items at most that the map is fitted on
@@ -130,7 +130,7 @@ def _train(collection: Collection, run: Run, device: str) -> None:
     ranker = Ranker(RankerConfig(quantizer.config.dim)).to(device)
     explained = fit_residuals(ranker, quantizer, fused, codes, data.candidate_files.embedding, candidates.modalities)
     round_to_half(ranker)
-    print(f"ranker: embeddings explain {explained:.1%} of what the quantizer lost of other items", flush=True)
+    print(f"ranker: {explained:.1%} of what the quantizer lost of other items is predicted", flush=True)
     training_targets = np.unique(Pairs.read(collection, "train", candidates).positives)
     queries = unseen_queries(data.pairs, training_targets, PER_ROW, seed, AT_LEAST)
     lists = search_validation_queries(run, data, quantizer, decoder, ranker, codes, queries)
@@ -153,7 +153,7 @@ def fit_residuals(
     embeddings: np.ndarray,
     modalities: np.ndarray,
 ) -> float:
-    """Fit the map from embeddings to what the quantizer lost, on a sample of items.
+    """Fit the map that predicts what the quantizer lost, on a sample of items.
 
     The ridge is the one whose map of every other item explains most of the items between; returns this share.
     """

@@ -11,8 +11,8 @@ The parts of a candidate, for a query with embedding e and fused feature z:
     first code  log-probability of the item's first code; both as the beam search has them: where the decoder has no
                 weight, they are of the geometry
 
-An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from e' by one linear map for
-each modality, z' ≈ ẑ' + A e' + a, so that the ranker costs no byte per item.
+An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from both by one linear map for
+each modality, z' ≈ ẑ' + A [e'; ẑ'] + a, so that the ranker costs no byte per item.
 
 The sum is linear, so each part's share of a score is known exactly. On the photographs, a hidden layer, reciprocal
 ranks as further parts, and weights for each modality of candidates, of queries or of wanted items ranked the validation
@@ -52,14 +52,21 @@ class Ranker(nn.Module):
         self.weight = nn.Parameter(torch.zeros(len(RANKER_PARTS)))
         self.bias = nn.Parameter(torch.zeros(len(Modality)))
         self.register_buffer(
-            "residual_map", torch.zeros(len(Modality) * config.dim, config.dim)
+            "residual_map", torch.zeros(len(Modality) * config.dim, 2 * config.dim)
         )  # A, one below another
         self.register_buffer("residual_bias", torch.zeros(len(Modality), config.dim))  # a
 
-    def residual_queries(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """z (b, d) of queries -> Aᵀz (b, 3, d) and ⟨a, z⟩ (b, 3): then ⟨z, A e' + a⟩ is one inner product with e'."""
-        maps = self.residual_map.view(len(Modality), self.config.dim, self.config.dim)
-        return torch.einsum("mij,bi->bmj", maps, z), z @ self.residual_bias.T
+    @property
+    def maps(self) -> Tensor:
+        """A of each modality (3, d, 2d)."""
+        return self.residual_map.view(len(Modality), self.config.dim, 2 * self.config.dim)
+
+    def residual_queries(self, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """z (b, d) of queries -> the halves of Aᵀz (b, 3, d) that belong to e' and to ẑ', and ⟨a, z⟩ (b, 3).
+
+        Then ⟨z, A [e'; ẑ'] + a⟩ is an inner product with e' and one with ẑ'.
+        """
+        return *torch.einsum("mij,bi->bmj", self.maps, z).chunk(2, dim=-1), z @ self.residual_bias.T
 
     def forward(self, parts: Tensor, modality: Tensor) -> tuple[Tensor, Tensor]:
         """parts (t, p) of candidates with these modalities (t,) -> scores (t,), and the shares of the parts (t, p + 1).
@@ -72,11 +79,11 @@ class Ranker(nn.Module):
     @torch.no_grad()
     def explained(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor) -> float:
         """The share of ‖z − ẑ‖² of items that the map explains; arguments as of `fit_residuals`."""
-        maps = self.residual_map.view(len(Modality), self.config.dim, self.config.dim)
         left = 0.0
         for kind in modality.unique().tolist():
             own = modality == kind
-            derived = quantized[own] + embeddings[own] @ maps[kind].T + self.residual_bias[kind]
+            inputs = torch.cat([embeddings[own], quantized[own]], dim=1)  # (n, 2d)
+            derived = quantized[own] + inputs @ self.maps[kind].T + self.residual_bias[kind]
             left += float((z[own] - derived).square().sum())
         return 1 - left / max(float((z - quantized).square().sum()), 1e-12)
 
@@ -84,20 +91,20 @@ class Ranker(nn.Module):
     def fit_residuals(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor, ridge: float) -> None:
         """Fit A and a on items: z, quantized vectors and embeddings (n, d), modality (n,), by least squares.
 
-        ridge: penalty of A, as a share of the embeddings' mean variance times n. A modality without items keeps A = 0.
+        ridge: penalty of A, as a share of the inputs' mean variance times n. A modality without items keeps A = 0.
         """
-        maps = self.residual_map.view(len(Modality), self.config.dim, self.config.dim)
         for kind in Modality:
             chosen = modality == kind
             if not chosen.any():
                 continue
-            residual, inputs = (z - quantized)[chosen].double(), embeddings[chosen].double()  # (n, d)
+            residual = (z - quantized)[chosen].double()  # (n, d)
+            inputs = torch.cat([embeddings[chosen], quantized[chosen]], dim=1).double()  # (n, 2d)
             center, mean = inputs.mean(0), residual.mean(0)
             x, y = inputs - center, residual - mean
-            variance = (x.square().sum() / self.config.dim).clamp(min=1e-12)  # 0 for one item, or equal ones: A is 0
-            penalty = ridge * variance * torch.eye(self.config.dim, dtype=torch.float64)
-            solved = torch.linalg.solve(x.T @ x + penalty, x.T @ y)  # (d, d)
-            maps[kind] = solved.T.float()
+            variance = (x.square().sum() / x.shape[1]).clamp(min=1e-12)  # 0 for one item, or equal ones: A is 0
+            penalty = ridge * variance * torch.eye(x.shape[1], dtype=torch.float64)
+            solved = torch.linalg.solve(x.T @ x + penalty, x.T @ y)  # (2d, d)
+            self.maps[kind] = solved.T.float()
             self.residual_bias[kind] = (mean - center @ solved).float()
 
     def save(self, folder: Path, half: bool = False) -> None:

@@ -52,7 +52,7 @@ class RankerScorer:
         beams: from which `expand_beams` made the candidates, with this table. embeddings (n, d) and modalities (n,): of
         the index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
         """
-        turned, added = self.ranker.residual_queries(z)  # (b, 3, d), (b, 3)
+        by_embedding, by_id, added = self.ranker.residual_queries(z)  # (b, 3, d) twice, (b, 3)
         log_probs = beams.log_probs.flatten()
         parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
         for first in range(0, len(parts), BLOCK):
@@ -67,9 +67,10 @@ class RankerScorer:
                 vectors = F.normalize(vectors, dim=-1)
             quantized = self._codewords.sums(numbers)  # (t, d)
             inner = (z[query] * quantized).sum(1)
+            lost = (by_embedding[query, modality] * vectors + by_id[query, modality] * quantized).sum(1)
             columns = (
                 (queries[query] * vectors).sum(1),
-                inner + (turned[query, modality] * vectors).sum(1) + added[query, modality],
+                inner + lost + added[query, modality],
                 2 * inner - quantized.square().sum(1),
                 log_probs[beam],
                 beams.first_log_probs[query, numbers[:, 0]],

@@ -14,7 +14,7 @@ def items(seed: int = 0):
     embeddings, quantized = rng.normal(size=(N, DIM)), rng.normal(size=(N, DIM))
     modality = np.arange(N) % 2  # no pairs
     truth = rng.normal(size=(2, DIM, DIM))
-    z = quantized + np.einsum("nij,nj->ni", truth[modality], embeddings) + 0.1 * rng.normal(size=(N, DIM)) + 0.5
+    z = 0.7 * quantized + np.einsum("nij,nj->ni", truth[modality], embeddings) + 0.1 * rng.normal(size=(N, DIM)) + 0.5
     return z, quantized, embeddings, modality
 
 
@@ -28,13 +28,13 @@ def test_what_the_quantizer_lost_is_fitted_by_least_squares_for_each_modality():
     explained = ranker.explained(*given)
 
     left = total = 0.0
-    maps = ranker.residual_map.view(len(Modality), DIM, DIM).numpy()
+    maps = ranker.residual_map.view(len(Modality), DIM, 2 * DIM).numpy()
     for kind in (0, 1):
         own = modality == kind
-        inputs = np.hstack([embeddings[own], np.ones((own.sum(), 1))])
+        inputs = np.hstack([embeddings[own], quantized[own], np.ones((own.sum(), 1))])
         solved, *_ = np.linalg.lstsq(inputs, (z - quantized)[own], rcond=None)
-        np.testing.assert_allclose(maps[kind], solved[:DIM].T, atol=1e-4)
-        np.testing.assert_allclose(ranker.residual_bias[kind].numpy(), solved[DIM], atol=1e-4)
+        np.testing.assert_allclose(maps[kind], solved[: 2 * DIM].T, atol=1e-4)
+        np.testing.assert_allclose(ranker.residual_bias[kind].numpy(), solved[2 * DIM], atol=1e-4)
         left += (((z - quantized)[own] - inputs @ solved) ** 2).sum()
         total += ((z - quantized)[own] ** 2).sum()
     assert abs(explained - (1 - left / total)) < 1e-4 and explained > 0.9
@@ -45,7 +45,7 @@ def test_a_modality_of_one_item_or_of_equal_items_has_its_mean_and_no_map():
     z, quantized, embeddings, _ = (torch.from_numpy(array).float() for array in items())
     modality = torch.full((len(z),), int(Modality.TEXT))
     modality[0] = Modality.IMAGE
-    embeddings[1:] = embeddings[1]
+    embeddings[1:], quantized[1:] = embeddings[1], quantized[1]
     ranker = Ranker(RankerConfig(DIM))
 
     ranker.fit_residuals(z, quantized, embeddings, modality, 0.01)
@@ -55,19 +55,20 @@ def test_a_modality_of_one_item_or_of_equal_items_has_its_mean_and_no_map():
     torch.testing.assert_close(ranker.residual_bias[Modality.TEXT], (z - quantized)[1:].mean(0))
 
 
-def test_a_query_turned_by_the_map_compares_with_embeddings_as_with_derived_features():
+def test_a_query_turned_by_the_map_compares_with_embeddings_and_ids_as_with_derived_features():
     z, quantized, embeddings, modality = items()
     ranker = Ranker(RankerConfig(DIM))
     given = [torch.from_numpy(array).float() for array in (z, quantized, embeddings)]
     ranker.fit_residuals(*given, torch.from_numpy(modality), 0.01)
     query = torch.randn(3, DIM, generator=torch.Generator().manual_seed(1))
 
-    turned, added = ranker.residual_queries(query)
+    by_embedding, by_id, added = ranker.residual_queries(query)
 
-    maps = ranker.residual_map.view(len(Modality), DIM, DIM)
+    maps = ranker.residual_map.view(len(Modality), DIM, 2 * DIM)
     for kind in Modality:
-        derived = given[2] @ maps[kind].T + ranker.residual_bias[kind]  # (n, d)
-        torch.testing.assert_close(turned[:, kind] @ given[2].T + added[:, kind, None], query @ derived.T)
+        derived = torch.cat([given[2], given[1]], dim=1) @ maps[kind].T + ranker.residual_bias[kind]  # (n, d)
+        found = by_embedding[:, kind] @ given[2].T + by_id[:, kind] @ given[1].T + added[:, kind, None]
+        torch.testing.assert_close(found, query @ derived.T)
 
 
 def test_a_score_is_the_sum_of_its_shares(tmp_path):

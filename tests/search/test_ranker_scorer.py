@@ -44,8 +44,8 @@ def by_hand(engine, encoded, number, candidates, beams, at):
     e, z = (vectors[number].numpy().astype(np.float64) for vectors in (encoded.embeddings, encoded.z))
     item, codes = index.embeddings[row].astype(np.float64), index.codes([row])[0]
     quantized = sum(book[code].numpy().astype(np.float64) for book, code in zip(engine.quantizer.codebooks, codes))
-    maps = ranker.residual_map.view(len(Modality), DIM, DIM).numpy().astype(np.float64)
-    derived = quantized + maps[kind] @ item + ranker.residual_bias[kind].numpy()
+    maps = ranker.residual_map.view(len(Modality), DIM, 2 * DIM).numpy().astype(np.float64)
+    derived = quantized + maps[kind] @ np.concatenate([item, quantized]) + ranker.residual_bias[kind].numpy()
     low = beams.low[number].tolist()
     place = next(
         place
