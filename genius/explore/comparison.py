@@ -49,7 +49,7 @@ SYSTEMS = (  # in the order shown
     ),
     SearchSystem(
         "Generation + re-rank",
-        "Stops when few more items than those of these IDs are left; similarity (of the embeddings) orders them.",
+        "Stops once its beams hold few more items than there are beams; similarity (of the embeddings) orders them.",
         SearchOptions(mode="set", ranking="cosine"),
     ),
     SearchSystem(
