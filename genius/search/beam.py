@@ -21,7 +21,8 @@ Three modes, and what each guarantees against the published algorithm (transform
             end token.
     set     all of these IDs and few others, in another order: for re-ranking. A query is finished once its beams
             hold at most a tenth more items than there are beams, or one ID each: all items below them are the result,
-            and nothing is discarded any more. Scores are those of the codes decoded until then.
+            and nothing is discarded any more. Scores are those of the codes decoded until then. Traced, to be shown, a
+            query goes on until each beam has one ID left; then there are no others.
     fast    no guarantee, a measured hit rate. The softmax is over the level's own codes, so a beam's score is the
             share of all probability below it. A beam with one ID left keeps its score and is not decoded any
             further, and a query is finished once its beams hold no more items than the shortlist (*prefix, then
@@ -120,7 +121,7 @@ def beam_search(
                 ends.record_finished(prefixes.select(finished))
         elif last or set_only:
             finished = (prefixes.node < 0).all(1)
-            if set_only and level + 1 >= len(trie.prefix):  # before, not all items below these prefixes are valid
+            if set_only and not trace and level + 1 >= len(trie.prefix):  # before, not all items below are valid
                 finished |= trie.item_counts(prefixes.node).sum(1) <= beams + beams // SURPLUS
             recorder.record_finished(prefixes.select(finished))
         else:

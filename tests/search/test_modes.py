@@ -82,6 +82,10 @@ def test_mode_set_returns_an_item_more_rather_than_decoding_another_level():
         assert depth == 2 or len({codes[:2] for codes in ids} & {(0, 0), (1, 1)}) > 0
         numbers.add((depth, len(ids)))
     assert numbers == {(2, beams), (2, beams + 1), (3, beams)}
+    traced = beam_search(decoder, decoder.features, Trie(table), beams, mode="set", trace=True)
+    exact = beam_search(decoder, decoder.features, Trie(table), beams)
+    for query in range(40):
+        assert set(found_ids(table, traced, query)) == set(found_ids(table, exact, query))
 
 
 def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: int, weight: float, budget: int):

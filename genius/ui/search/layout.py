@@ -193,8 +193,8 @@ def form_for(context: Context) -> Form:
             [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
             value="fast" if has_ranker else "set",
             label="Search mode",
-            info="Exact writes every ID in full. Set stops once its beams hold few more items than there are beams, "
-            "and ranks them. Fast writes only the first codes and ranks the items whose IDs begin with them.",
+            info="Exact writes every ID in full. Set stops as soon as the set of IDs is certain. Fast writes only the "
+            "first codes and ranks the items whose IDs begin with them.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")

@@ -23,8 +23,8 @@ PART_NAMES = (  # of RANKER_PARTS
 MODALITY_NAME = "Kind of item"
 RETRACED = {  # by the mode of the visitor's search
     "exact": "",
-    "set": "Repeated here in mode Exact. Your search found the same IDs and perhaps a few more: it stopped as soon as "
-    "none of them could be missed, so order and scores may differ.",
+    "set": "Repeated here in mode Exact. Your search found the same IDs, but stopped as soon as they were certain, so "
+    "their order and scores may differ.",
     "fast": "Repeated here in mode Exact; your fast search may have generated other IDs.",
 }
 

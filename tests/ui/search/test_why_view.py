@@ -87,7 +87,7 @@ def test_three_ids_stand_together_and_what_they_share_is_marked(tree):
         ([2, 7], 1, True),
         ([2, 3], 1, False),
     ]
-    assert told["flags"] == ["42nd by dense search"] and "stopped as soon as none of them could be missed" in told["note"]
+    assert told["flags"] == ["42nd by dense search"] and "stopped as soon as they were certain" in told["note"]
     assert {row["name"]: row["figures"] for row in told["steps"]} == {
         "Probability of the code": ["70 %", "5.0 %"],
         "log p so far": ["−0.36", "−3.35"],
