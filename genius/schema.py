@@ -132,7 +132,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedID:
-    """An ID at the end of a beam search or, in mode fast, a prefix of a few IDs."""
+    """An ID at the end of a beam search or, in modes set and fast, a prefix of a few IDs."""
 
     codes: tuple[int, ...]
     score: float  # what it was ranked by: the log-probability, in modes exact and set over the whole vocabulary, which
