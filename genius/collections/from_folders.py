@@ -78,11 +78,13 @@ def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
 def named(source: str) -> tuple[str, Path]:
     """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has lower-case letters, digits and _.
 
-    Raises UserError if the name has no such character.
+    Raises UserError if the name has no such character, or there is no folder.
     """
     name, equals, folder = source.rpartition("=")
     if not equals or Path(source).is_dir():
         name, folder = os.path.basename(os.path.realpath(source)), source
+    if not folder:
+        raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
     if not clean:
         raise UserError(f"{source!r} gives no dataset name of letters a to z, digits and _; write NAME=FOLDER with one")

@@ -34,8 +34,8 @@ ROUNDING = 1e-9  # nats
 def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
     """Factor name -> the number of its value for each item or query (n,), −1 for those that lack it.
 
-    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, or in less than
-    MIN_SHARE of the items are ignored.
+    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, with another value
+    for each item, as an identifier has, or in less than MIN_SHARE of the items are ignored.
     """
     records = [_factors(item.source) for item in items]
     table = {}
@@ -43,7 +43,7 @@ def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
         values = np.full(len(items), -1)
         known = [number for number, record in enumerate(records) if name in record]
         distinct, values[known] = np.unique([str(records[number][name]) for number in known], return_inverse=True)
-        if len(known) >= MIN_SHARE * len(items) and 2 <= len(distinct) <= MAX_VALUES:
+        if len(known) >= MIN_SHARE * len(items) and 2 <= len(distinct) <= min(MAX_VALUES, len(known) - 1):
             table[name] = values
     return table
 

@@ -38,7 +38,7 @@ FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothin
 MONO = ["ui-monospace", "monospace"]
 # Of the page, once; panels bring their own
 COMMON_SCRIPTS = ("event_stream", "clone", "nodes", "links", "reveal", "announce", "hint_card")
-SCRIPTS = (*(f"common/{name}.js" for name in COMMON_SCRIPTS), "search/keys.js")
+SCRIPTS = (*(f"common/{name}.js" for name in COMMON_SCRIPTS), "search/keys.js", "search/uploading.js")
 SMALLEST_COMPRESSED = 1_000  # bytes
 MAX_SESSIONS = 200  # visitors whose state is kept
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down

@@ -191,6 +191,8 @@ def test_conflicting_sources_and_destinations_are_refused(tmp_path):
         build([source], tmp_path / "zoo" / "built")
     with pytest.raises(UserError, match="gives no dataset name of letters a to z, digits and _; write NAME=FOLDER"):
         build([f"!!!={source}"], tmp_path / "built")
+    with pytest.raises(UserError, match="'zoo=' names no folder; write FOLDER or NAME=FOLDER"):
+        build(["zoo="], tmp_path / "built")
     with pytest.raises(UserError, match="is not a folder"):
         build([str(tmp_path / "nowhere")], tmp_path / "built")
 

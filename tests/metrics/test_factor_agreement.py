@@ -145,7 +145,8 @@ def test_queries_have_factors_like_items():
 
 
 def test_credit_license_and_origin_are_no_factors():
-    records = [{"kind": name, "credit": name, "licence": name, "origin": name} for name in ("cat", "dog")]
+    names = ("cat", "dog", "dog")
+    records = [{"kind": name, "credit": name, "licence": name, "origin": name} for name in names]
     assert list(read_factors(items(records))) == ["kind"]
     assert [found["factor"] for found in characteristic_values(items(records[:1]), items(records[1:]))] == ["kind"]
 
@@ -155,6 +156,7 @@ def test_rare_constant_and_unique_factors_are_ignored():
     records[0]["rare"], records[1]["rare"] = "a", "b"
 
     assert list(read_factors(items(records))) == ["kind"]
+    assert list(read_factors(items(records[2:200]))) == ["kind"]  # few enough names, but one for each item
 
 
 def test_values_that_are_more_common_than_elsewhere_come_first():

@@ -55,6 +55,18 @@ def test_a_screen_reader_is_told_words_when_an_answer_has_come(visit):
     page.locator(".sr-only", has_text="Done").wait_for(state="attached")
 
 
+def test_a_comparison_waits_for_the_picture_that_is_being_uploaded(visit, photo):
+    page, held = opened(visit()), []
+    page.route("**/upload?*", lambda route: held.append(route))
+    page.set_input_files("#compare-picture input[type=file]", photo)
+    page.locator("#compare-picture .uploading").wait_for()
+    page.fill("#compare-text textarea", "A red dog.")
+    page.press("#compare-text textarea", "Enter")
+    page.locator("#compare-go[data-waiting]").wait_for()
+    held[0].continue_()
+    page.locator("#compare .sentence", has_text="“A red dog.” and the picture").wait_for()
+
+
 def test_enter_in_the_instruction_compares(visit):
     page = opened(visit())
     page.fill("#compare-text textarea", "A red dog.")

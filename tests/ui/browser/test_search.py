@@ -204,6 +204,34 @@ def upload(page, photo, under="#picture"):
     page.locator(f"{under} .part-surface").wait_for()
 
 
+@pytest.mark.parametrize("ask", (lambda page: page.click("#go"), lambda page: page.press("#text textarea", "Enter")))
+def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo, ask):
+    page, held = visit(), []
+    page.route("**/upload?*", lambda route: held.append(route))
+    page.fill("#text textarea", "mug")
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#picture .uploading").wait_for()
+    ask(page)
+    page.locator("#go[data-waiting]").wait_for()
+    page.wait_for_timeout(300)
+    assert not page.locator("#summary .sentence").count()
+    held[0].continue_()
+    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
+    assert not page.locator("[data-waiting]").count()
+
+
+def test_an_upload_that_brings_no_picture_starts_no_search(visit, photo):
+    page, held = visit(), []
+    page.route("**/upload?*", lambda route: held.append(route))
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#picture .uploading").wait_for()
+    page.click("#go")
+    page.locator("#go[data-waiting]").wait_for()
+    held[0].fulfill(json=[])
+    page.wait_for_function("!document.querySelector('[data-waiting]')")
+    assert not page.locator("#summary .sentence").count()
+
+
 def drag(page, under, left, top, right, bottom):
     """Draw a box on the picture; the edges are shares of it."""
     area = page.locator(f"{under} .part-surface").bounding_box()
