@@ -1,7 +1,6 @@
 """The validation figures of quantizer and decoder against slow references, on a trained micro run."""
 
 import dataclasses
-import json
 import math
 import shutil
 
@@ -113,7 +112,7 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
 
 
 def test_where_every_validation_query_has_a_training_target_all_of_them_validate(run, data, capsys):
-    samples = Samples(data["train"], targets(run, data), TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     held_out = Validation(data["train"], samples, run.digest("fusion"), "cpu", seed=0)
     assert held_out.chosen.tolist() == list(range(len(data["train"].pairs)))
     assert "every validation query has a training target" in capsys.readouterr().out
@@ -125,7 +124,7 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
         kind.load(run.folder(part)) for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
     )
     fusion = run.digest("fusion")
-    samples = Samples(data["train"], targets(run, data), TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
 
     trained = set(data["train"].pairs.positives.tolist())
@@ -150,15 +149,30 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
 
 
 def test_a_candidate_as_its_own_query_is_itself(run, data):
-    samples = Samples(data["train"], targets(run, data), TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     rows = np.array([3, 0, 7])
-    features, codes = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
+    features, learned = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
     np.testing.assert_array_equal(features, samples.candidates[rows].astype(np.float32))
-    np.testing.assert_array_equal(codes, samples.codes[rows])
+    np.testing.assert_array_equal(learned.codes, samples.codes[rows])
+    assert not learned.shares
+
+
+def test_where_the_settings_ask_for_it_the_mass_below_each_prefix_is_learned(run, data):
+    settings = dataclasses.replace(TINY.decoder, mass_temperature=0.05, label_share=0.25)
+    samples, batch = Samples(data["train"], targets(run, data), settings, "cpu"), np.arange(-4, 6)
+    features, learned = samples.draw(batch, np.random.default_rng(0), "cpu")
+    plain, labeled = Samples(data["train"], targets(run, data), TINY.decoder, "cpu").draw(
+        batch, np.random.default_rng(0), "cpu"
+    )
+    assert torch.equal(features, plain)
+    for level, shares in enumerate(learned.shares):
+        torch.testing.assert_close(shares.sum(1), torch.ones(len(batch)))
+        on_path = (learned.codes[:, :level] == labeled.codes[:, :level]).all(1)
+        assert (shares[on_path].gather(1, labeled.codes[on_path, level, None]) > 0.25).all()
 
 
 def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
-    samples = Samples(data["train"], targets(run, data), TINY.decoder)
+    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     order = samples.epoch(np.random.default_rng(0))
     assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
 
@@ -187,19 +201,19 @@ def test_without_shared_labels_the_loss_is_zero():
 
 
 class Made:
-    """Candidates of which two have a kind."""
+    """Candidates of which three have a kind."""
 
     root = "made"
 
     def all_candidates(self) -> list[Item]:
         return [
             Item(f"1:{n}", Modality.TEXT, "a", source=source)
-            for n, source in enumerate(('{"kind": "dog"}', "", json.dumps({"kind": "cat"})))
+            for n, source in enumerate(('{"kind": "dog"}', "", '{"kind": "cat"}', '{"kind": "dog"}'))
         ]
 
 
 def test_candidates_are_labelled_by_their_factor():
-    assert coarse_labels(Made(), "kind").tolist() == [1, -1, 0]
+    assert coarse_labels(Made(), "kind").tolist() == [1, -1, 0, 1]
 
 
 def test_an_unknown_factor_is_refused_with_the_known_ones():
