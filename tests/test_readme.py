@@ -50,6 +50,8 @@ QUICK = (
     "python -m training.features my-collection my-run",
     "python -m training.quantizer my-collection my-run",
     "python -m training.decoder my-collection my-run",
+    "python -m training.decoder my-collection my-run --set decoder.mass_temperature=0.02 --set decoder.label_share=0.3",
+    "python -m training.benchmarks.lookahead my-collection my-run",
     "python -m training.index my-collection my-run",
     "python -m training.maps my-collection my-run",
     "python -m genius.evaluation my-run",

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from genius.errors import UserError
-from genius.evaluation.arguments import command_parser, parse_integer
+from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_integer
 from training.distributed import default_workers, init_distributed
 from training.presets import PRESETS
 from training.settings import Settings, with_changes
@@ -40,8 +40,8 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
     add_preset_argument(parser)
-    add_seed_argument(parser)
-    add_device_argument(parser)
+    add_seed(parser, "all random choices")
+    add_device(parser)
     add_set_argument(parser)
     add_workers_argument(parser)
     options = parser.parse_args()
@@ -55,16 +55,6 @@ def parse_arguments(module: str, doc: str) -> Arguments:
 
 def add_preset_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
-
-
-def add_seed_argument(parser: argparse.ArgumentParser, purpose: str = "random seed") -> None:
-    """Add --seed, which refuses a negative number: numpy's generators take none."""
-    number, text = partial(parse_integer, "--seed", 0), f"{purpose} (default: %(default)s)"
-    parser.add_argument("--seed", type=number, default=0, metavar="N", help=text)
-
-
-def add_device_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:

@@ -29,13 +29,13 @@ from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import add_device, add_seed, command_parser
 from genius.files import disk_errors_explained, link_or_copy
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import Run
 from training import features
 from training.__main__ import train
-from training.command_line import Arguments, add_device_argument, add_seed_argument, add_set_argument
+from training.command_line import Arguments, add_set_argument
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.pairs import CandidateTable
 from training.presets import SMALL
@@ -70,8 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="TAG|FILE",
         help="weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file",
     )
-    add_seed_argument(parser)
-    add_device_argument(parser)
+    add_seed(parser, "all random choices")
+    add_device(parser)
     add_set_argument(parser)
     options = parser.parse_args(arguments)
     if options.pretrained and not options.model:

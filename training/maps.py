@@ -27,7 +27,7 @@ from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import add_device, command_parser
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
 from genius.files import disk_errors_explained, remove_folder, write_text
@@ -41,7 +41,7 @@ from genius.runtime import usable_device
 from genius.texts import query_text
 from training import quantizer
 from training.checkpoint import fingerprint
-from training.command_line import Arguments, add_device_argument, expect_run
+from training.command_line import Arguments, expect_run
 from training.distributed import expect_one_process
 from training.features import finished_features
 from training.pairs import CandidateTable
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("training.maps", __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(arguments)
     draw(options.collection, options.run, str(usable_device(options.device)))
 

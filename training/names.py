@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import add_device, command_parser
 from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.runtime import usable_device
 from genius.search.engine import Engine
-from training.command_line import add_device_argument, expect_run
+from training.command_line import expect_run
 from training.distributed import expect_one_process
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("training.names", __doc__)
     parser.add_argument("run", type=Path, help="a trained run")
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(arguments)
     name_codes(options.run, str(usable_device(options.device)))
 

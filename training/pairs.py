@@ -19,6 +19,7 @@ from genius.encoding.features import EncoderInput
 from genius.errors import UserError
 from genius.schema import Modality
 from genius.texts import query_text
+from genius.trie.ids import expand_ranges
 from training.settings import Upsampling
 
 BLOCK = 4096  # queries that are hashed together
@@ -138,13 +139,14 @@ class Pairs:
 
     def positive_mask(self, queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
         """(b, c) bool: candidate row c is a positive of query b."""
-        lengths = self.offsets[queries + 1] - self.offsets[queries]
-        positives = self.positives[_spans(self.offsets[queries], lengths)]
+        owner, place = expand_ranges(self.offsets[queries], self.offsets[queries + 1])
+        positives = self.positives[place]
         order = np.argsort(candidates, kind="stable")
         first = np.searchsorted(candidates, positives, sorter=order)
         count = np.searchsorted(candidates, positives, "right", sorter=order) - first
         mask = np.zeros((len(queries), len(candidates)), dtype=bool)
-        mask[np.repeat(np.repeat(np.arange(len(queries)), lengths), count), order[_spans(first, count)]] = True
+        match, found = expand_ranges(first, first + count)
+        mask[owner[match], order[found]] = True
         return mask
 
     def row_mask(self, row_names: Sequence[str]) -> np.ndarray:
@@ -186,7 +188,7 @@ class Pairs:
             instructions=[self.instructions[query] for query in queries],
             rows=self.rows[queries],
             offsets=np.append(0, lengths.cumsum()),
-            positives=self.positives[_spans(self.offsets[queries], lengths)],
+            positives=self.positives[expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]],
         )
 
     def epoch(
@@ -253,11 +255,6 @@ def _repeat(queries: np.ndarray, count: int, rng: np.random.Generator) -> np.nda
     if not len(queries):
         return queries
     return np.concatenate([rng.permutation(queries) for _ in range(-(-count // len(queries)))])[:count]
-
-
-def _spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """start, start + 1, …, start + length − 1 of each span, one after the other."""
-    return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
 
 
 def _split(order: np.ndarray, size: int) -> list[np.ndarray]:

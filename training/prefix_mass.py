@@ -42,7 +42,7 @@ class PrefixMass:
         table = IDTable.build(codes, code_sizes)
         self.trie, self.code_sizes = Trie(table, device), code_sizes
         self._features = torch.from_numpy(features[table.rows].astype(np.float32)).to(device)
-        self._position = torch.from_numpy(np.argsort(table.rows)).to(device)  # of each item in the table
+        self.position = torch.from_numpy(np.argsort(table.rows)).to(device)  # (n,) of each item in the ID table
 
     def targets(self, z: Tensor, rows: Tensor, draws: Tensor, temperature: float, label_share: float) -> Targets:
         """The targets for fused features z (b, d).
@@ -58,15 +58,19 @@ class PrefixMass:
         codes, shares = zip(*parts, strict=True)
         return Targets(torch.cat(codes), [torch.cat(levels) for levels in zip(*shares, strict=True)])
 
+    def similarities(self, z: Tensor) -> Tensor:
+        """(b, n) cosines of fused features z (b, d) and those of all items, in the order of the ID table."""
+        return F.normalize(z, dim=-1) @ self._features.T
+
     def cumulative(self, z: Tensor, temperature: float, rows: Tensor | None = None, label_share: float = 0) -> Tensor:
         """(b, n + 1) float64: the teacher's mass of all items before each position of the ID table.
 
         rows (b,): the labeled items, which get label_share of it.
         """
-        teacher = (F.normalize(z, dim=-1) @ self._features.T).div_(temperature).softmax(-1)
+        teacher = self.similarities(z).div_(temperature).softmax(-1)
         if rows is not None:
             teacher.mul_(1 - label_share)
-            teacher[torch.arange(len(z), device=z.device), self._position[rows]] += label_share
+            teacher[torch.arange(len(z), device=z.device), self.position[rows]] += label_share
         before = torch.zeros(len(z), teacher.shape[1] + 1, dtype=torch.float64, device=z.device)
         torch.cumsum(teacher, -1, dtype=torch.float64, out=before[:, 1:])
         return before

@@ -26,7 +26,7 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import QUANTIZE_BLOCK, quantize_all
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import add_device, command_parser
 from genius.files import disk_errors_explained
 from genius.metrics.hit_rate import headline_cut
 from genius.models.decoder import IDDecoder
@@ -44,7 +44,7 @@ from genius.search.engine import batch_size
 from genius.search.ranker_scorer import RankerScorer
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
-from training.command_line import add_device_argument, expect_run
+from training.command_line import expect_run
 from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs
@@ -103,7 +103,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("training.ranker", __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run")
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(arguments)
     train(options.collection, options.run, str(usable_device(options.device)))
 

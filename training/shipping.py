@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from genius.errors import UserError
+from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
 from training import maps, names, ranker
-from training.command_line import add_device_argument, add_seed_argument
 from training.stage import CURVES
 
 REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
@@ -36,8 +36,8 @@ def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
         metavar="DIR",
         help="directory for the collection and the training run (default: %(default)s)",
     )
-    add_seed_argument(parser)
-    add_device_argument(parser)
+    add_seed(parser, "all random choices")
+    add_device(parser)
 
 
 def finish_run(collection: Path, path: Path, device: str) -> Run:

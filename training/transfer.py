@@ -19,14 +19,14 @@ from pathlib import Path
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation import __main__ as evaluation
-from genius.evaluation.arguments import add_limit, add_rows, command_parser, parse_integers
+from genius.evaluation.arguments import add_device, add_limit, add_rows, command_parser, parse_integers
 from genius.evaluation.queries import select_rows
 from genius.files import describe, link_or_copy
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.search.checks import MAX_BEAMS
 from training import features, index
-from training.command_line import Arguments, add_device_argument, expect_run
+from training.command_line import Arguments, expect_run
 from training.distributed import expect_one_process
 from training.side_run import recorded_settings
 from training.stage import is_done, only_trainer, run_stage
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--beams", default="50", metavar="N,N,…", help="beam sizes (default: %(default)s)")
     add_limit(parser)
     add_rows(parser)
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(arguments)
     parse_integers(options.beams, "--beams", 1, MAX_BEAMS)  # refused now, not after the candidates are encoded
     expect_run(options.run)

@@ -14,6 +14,7 @@ import numpy as np
 
 from genius.explore.map_data import Maps
 from genius.schema import Modality
+from genius.search.candidates import positions_in_lists
 
 if TYPE_CHECKING:
     from genius.index.store import Index
@@ -115,6 +116,6 @@ def spread_overlapping(places: np.ndarray) -> np.ndarray:
     group = group.reshape(-1)
     order = np.argsort(group, kind="stable")
     turn = np.empty(len(places))
-    turn[order] = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    turn[order] = positions_in_lists(counts)
     angle = turn * np.pi * (3 - np.sqrt(5))
     return (places + STEP * np.sqrt(turn)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)).astype(np.float32)

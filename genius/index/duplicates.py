@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from genius.trie.ids import IDTable
+from genius.trie.ids import IDTable, expand_ranges
 
 MAX_DISTANCE = 1e-3  # distance of two embeddings in fp16 that were the same before they were rounded
 MAX_COMPARED = 1000  # items of a bucket that a new one is compared with
@@ -36,7 +36,7 @@ def find_duplicates(
     compared = np.minimum(table.bucket_sizes(ids), MAX_COMPARED)
     copies = np.zeros(len(table) - first, dtype=bool)
     for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(compared) // PAIR_BLOCK)) + 1):
-        owner, other = table.expand(ids[part], ids[part] + compared[part])
+        owner, other = expand_ranges(ids[part], ids[part] + compared[part])
         row, older = table.rows[position[part][owner]], table.rows[other]
         row, older = row[older < row], older[older < row]
         near = np.square(embeddings(row).astype(np.float32) - embeddings(older)).sum(1) <= MAX_DISTANCE**2

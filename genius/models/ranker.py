@@ -14,9 +14,9 @@ The parts of a candidate, for a query with embedding e and fused feature z:
 An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from both by one linear map for
 each modality, z' ≈ ẑ' + A [e'; ẑ'] + a, so that the ranker costs no byte per item.
 
-The sum is linear, so each part's share of a score is known exactly. On the photographs, a hidden layer, reciprocal
-ranks as further parts, and weights for each modality of candidates, of queries or of wanted items ranked the validation
-queries no better.
+The sum is linear, so each part's share of a score is known exactly. On the photographs, a hidden layer, as further
+parts reciprocal ranks or an item's similarity to queries at large (*hubness*), and weights for each modality of
+candidates, of queries or of wanted items ranked held-out queries no better.
 
 Shapes: t candidates, b queries, d dim, p parts.
 """

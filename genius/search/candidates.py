@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genius.search.beam_state import Beams
-from genius.trie.ids import IDTable
+from genius.trie.ids import IDTable, expand_ranges
 
 MAX_CANDIDATES = 10_000  # per query; bounds memory where very many items share an ID
 BLOCK = 16_384  # candidates whose vectors are in memory at once
@@ -37,7 +37,7 @@ def expand_beams(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) ->
     low, high, scores = (values.cpu().numpy() for values in (beams.low, beams.high, beams.scores))  # (b, w)
     items = high - low
     room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)
-    beam, position = table.expand(low.ravel(), high.ravel(), at_most=room.ravel())
+    beam, position = expand_ranges(low.ravel(), high.ravel(), at_most=room.ravel())
     query = beam // low.shape[1]
     counts = np.bincount(query, minlength=len(low))
     return Candidates(
@@ -53,4 +53,4 @@ def expand_beams(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) ->
 
 def positions_in_lists(counts: np.ndarray) -> np.ndarray:
     """(b,) list lengths -> (t,) position of each element in its own list, from 0."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return expand_ranges(np.zeros_like(counts), counts)[1]

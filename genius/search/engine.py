@@ -142,16 +142,27 @@ class Engine:
         return engine
 
     def _check(self, run: Path | str) -> None:
-        """Search once: weights that are finite may still compute what is not. Raises UserError."""
+        """Search once by each decoder: finite weights may still compute what is not finite. Raises UserError."""
+        checked = [SearchOptions(1, 1)]
+        if self.decoder_dtype != "float32":
+            checked.append(SearchOptions(1, 1, mode="exact"))  # which computes in float32
         try:
-            (result,) = self._search([Query(text="a")], BatchOptions(SearchOptions(1, 1), self._versions.current))
-            numbers = [
-                result.z,
-                result.embedding,
-                [hit.score for hit in result.hits],
-                [hit.cosine for hit in result.hits],
+            results = [
+                result
+                for options in checked
+                for result in self._search([Query(text="a")], BatchOptions(options, self._versions.current))
             ]
-            sound = bool(result.hits) and all(np.isfinite(values).all() for values in numbers)
+            numbers = [
+                values
+                for result in results
+                for values in (
+                    result.z,
+                    result.embedding,
+                    [hit.score for hit in result.hits],
+                    [hit.cosine for hit in result.hits],
+                )
+            ]
+            sound = all(result.hits for result in results) and all(np.isfinite(values).all() for values in numbers)
         except (RuntimeError, ValueError, IndexError, ArithmeticError) as error:
             raise UserError(f"the parts of {run} do not work together ({one_line(error)}); train it again") from error
         if not sound:

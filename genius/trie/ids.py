@@ -99,6 +99,20 @@ def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
             raise ValueError(f"a packed ID has a code above {size - 1} at level {level}")
 
 
+def expand_ranges(
+    low: np.ndarray, high: np.ndarray, at_most: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """List the positions in m ranges low … high − 1, given as (m,) each.
+
+    at_most (m,): the largest number of positions to take of each range. Returns (owner, positions), (items,) int64
+    each: the number of the range, and a position in it.
+    """
+    low = np.asarray(low, dtype=np.int64)
+    sizes = high - low if at_most is None else np.minimum(high - low, at_most)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    return owner, np.arange(len(owner)) + (low - (np.cumsum(sizes) - sizes))[owner]
+
+
 @dataclass(frozen=True)
 class IDTable:
     """All items sorted by ID; the items that share an ID (a bucket) are consecutive.
@@ -162,7 +176,7 @@ class IDTable:
     @property
     def ids(self) -> np.ndarray:
         """(u,) the numbers of all IDs, ascending."""
-        _, repeats = self.expand(self.shared[:-1] + 1, self.shared[:-1] + self.sizes[:-1])
+        _, repeats = expand_ranges(self.shared[:-1] + 1, self.shared[:-1] + self.sizes[:-1])
         return np.delete(np.arange(len(self)), repeats)
 
     def codes(self, positions: np.ndarray) -> np.ndarray:
@@ -179,18 +193,6 @@ class IDTable:
         at = search_sorted(self.shared, positions, "right") - 1  # −1 is the last entry, n
         first = self.shared[at]
         return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
-
-    @staticmethod
-    def expand(low: np.ndarray, high: np.ndarray, at_most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """List the positions in m ranges low … high − 1, given as (m,) each.
-
-        at_most (m,): the largest number of positions to take of each range. Returns (owner, positions), (items,)
-        int64 each: the number of the range, and a position in it.
-        """
-        low = np.asarray(low, dtype=np.int64)
-        sizes = high - low if at_most is None else np.minimum(high - low, at_most)
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        return owner, np.arange(len(owner)) + (low - (np.cumsum(sizes) - sizes))[owner]
 
     def inserted(self, packed: np.ndarray, rows: np.ndarray) -> IDTable:
         """A table with m more items: packed (m, B), rows (m,). Raises ValueError for a row that is already used."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from genius.trie.ids import IDTable, check_packed, fields, pack, packed_bytes, search_sorted, unpack
+from genius.trie.ids import IDTable, check_packed, expand_ranges, fields, pack, packed_bytes, search_sorted, unpack
 
 SIZES = (3, 4096, 7, 1, 65536, 2)
 
@@ -107,14 +107,14 @@ def test_shared_ids_are_found_where_none_or_all_are_shared(codes):
 
 
 def test_expanding_keeps_the_order_of_ranges_and_allows_repeated_ranges_and_none():
-    owner, positions = IDTable.expand(np.array([4, 0, 2, 4]), np.array([6, 3, 2, 6]))
+    owner, positions = expand_ranges(np.array([4, 0, 2, 4]), np.array([6, 3, 2, 6]))
     assert owner.tolist() == [0, 0, 1, 1, 1, 3, 3] and positions.tolist() == [4, 5, 0, 1, 2, 4, 5]
-    owner, positions = IDTable.expand(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
+    owner, positions = expand_ranges(np.array([], dtype=np.int64), np.array([], dtype=np.int64))
     assert len(owner) == len(positions) == 0
 
 
 def test_expanding_takes_at_most_the_given_number_of_each_range():
-    owner, positions = IDTable.expand(np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0]))
+    owner, positions = expand_ranges(np.array([0, 5, 0]), np.array([5, 8, 5]), at_most=np.array([2, 9, 0]))
     assert owner.tolist() == [0, 0, 1, 1, 1] and positions.tolist() == [0, 1, 5, 6, 7]
 
 

@@ -20,7 +20,7 @@ import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, parse_positive
+from genius.evaluation.arguments import add_device, command_parser, parse_positive
 from genius.evaluation.paper_ablations import COLUMNS
 from genius.files import disk_errors_explained, write_report
 from genius.run import Run
@@ -42,7 +42,7 @@ from training.ablations.variants import (
     job_of,
     size_name,
 )
-from training.command_line import add_device_argument, add_set_argument, expect_run, reported_command
+from training.command_line import add_set_argument, expect_run, reported_command
 from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> None:
         help="test queries of each column (default: %(default)s)",
     )
     add_set_argument(parser)
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(arguments)
     tables, blocks = chosen_tables(options.tables.split(",")), options.blocks.split(",")
     if unknown := [name for name in blocks if name not in DECODERS]:

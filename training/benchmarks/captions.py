@@ -20,7 +20,7 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.sources import read_source
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.evaluation.arguments import add_device, command_parser
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.metrics.hit_rate import hit_rate
@@ -28,7 +28,6 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from genius.texts import query_text
-from training.command_line import add_device_argument
 from training.distributed import expect_one_process
 
 CUTS = (1, 5, 10)
@@ -43,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--split", default="test", help="the images to measure (default: %(default)s, their dev)")
     parser.add_argument("--to-image", default=TO_IMAGE, metavar="INSTRUCTION", help="default: %(default)s")
     parser.add_argument("--to-text", default=TO_TEXT, metavar="INSTRUCTION", help="default: %(default)s")
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(argv)
     keep_freed_memory()
     records = [record for record in read_source(options.folder).records if record.split == options.split]

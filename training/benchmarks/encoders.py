@@ -22,7 +22,7 @@ import torch
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, parse_positive
+from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.files import disk_errors_explained, write_json, write_report
 from genius.models.encoder import Encoder
@@ -35,9 +35,7 @@ from training.benchmarks.encoder_search import dense_search
 from training.checkpoint import fingerprint
 from training.command_line import (
     Arguments,
-    add_device_argument,
     add_preset_argument,
-    add_seed_argument,
     add_set_argument,
     add_workers_argument,
     reported_command,
@@ -117,8 +115,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--limit", type=partial(parse_positive, "--limit"), help="test queries of each row, a sample (default: all)"
     )
-    add_seed_argument(parser)
-    add_device_argument(parser)
+    add_seed(parser, "all random choices")
+    add_device(parser)
     add_set_argument(parser)
     add_workers_argument(parser)
     options = parser.parse_args(arguments)

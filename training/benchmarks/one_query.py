@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, parse_positive
+from genius.evaluation.arguments import add_seed, command_parser, parse_positive
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.queries import read_queries
 from genius.evaluation.redraw import run_collection
@@ -54,7 +54,6 @@ from genius.search.engine import Engine
 from genius.search.rerank import rank_candidates
 from genius.search.retrieval import EncodedQueries
 from genius.trie.pool import Pool
-from training.command_line import add_seed_argument
 from training.distributed import expect_one_process
 
 ROUNDS, PATIENCE = 9, 20.0
@@ -225,7 +224,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     count = partial(parse_positive, "--limit")
     parser.add_argument("--limit", type=count, default=50, help="queries per row (default: %(default)s)")
-    add_seed_argument(parser, "seed of IDs, weights and queries")
+    add_seed(parser, "IDs, weights and queries")
     options = parser.parse_args(arguments)
     keep_freed_memory()
     names = chosen_methods(options.without)

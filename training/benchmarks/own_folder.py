@@ -22,14 +22,13 @@ from genius.collections.sources import Record, read_source
 from genius.collections.writer import further_queries
 from genius.errors import exit_on_user_error
 from genius.evaluation.__main__ import main as evaluate
-from genius.evaluation.arguments import command_parser, parse_positive
+from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.evaluation.tables import decimals, percent
 from genius.evaluation.tables import table as markdown_table
 from genius.reading import read_json
 from genius.runtime import usable_device
 from genius.schema import LabeledQuery, Modality
 from training import folder
-from training.command_line import add_device_argument, add_seed_argument
 from training.distributed import expect_one_process
 from training.pseudo_queries import RECIPE, Recipe
 
@@ -58,8 +57,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         default=2000,
         help="captions to search for (default: %(default)s)",
     )
-    add_seed_argument(parser, "seed of the sample of training images")
-    add_device_argument(parser)
+    add_seed(parser, "the sample of training images")
+    add_device(parser)
     options = parser.parse_args(argv)
     device = str(usable_device(options.device))
     records = read_source(options.flickr8k).records

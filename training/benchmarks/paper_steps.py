@@ -24,11 +24,10 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import command_parser, parse_positive
+from genius.evaluation.arguments import add_device, command_parser, parse_positive
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, LabeledQuery, Modality
-from training.command_line import add_device_argument
 from training.distributed import expect_one_process
 from training.features import facts
 from training.pairs import CandidateTable, Pairs
@@ -45,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--steps", type=partial(parse_positive, "--steps"), default=100, help="of each stage (default: %(default)s)"
     )
-    add_device_argument(parser)
+    add_device(parser)
     options = parser.parse_args(arguments)
     device, run = usable_device(options.device), options.work / "run"
     small, large, many = BATCHES[device.type]

@@ -37,7 +37,7 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser, parse_positive
+from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.evaluation.tables import percent, table
 from genius.files import write_report
 from genius.index.store import Index
@@ -53,7 +53,6 @@ from genius.search.retrieval import EncodedQueries
 from genius.texts import query_text
 from training.benchmarks.upload_sheets import SheetRow, write_sheets
 from training.caption_words import is_right, words
-from training.command_line import add_device_argument, add_seed_argument
 from training.distributed import expect_one_process
 from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 
@@ -108,8 +107,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         default=200,
         help="photographs of Flickr8k (default: %(default)s)",
     )
-    add_seed_argument(parser, "of all samples")
-    add_device_argument(parser)
+    add_seed(parser, "all samples")
+    add_device(parser)
     options = parser.parse_args(argv)
     keep_freed_memory()
     engine = Engine.load(options.run, options.device)

@@ -1,5 +1,8 @@
 """What several tests do on a page."""
 
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
 from playwright.sync_api import Locator, Page
 
 from tests.waiting import wait_until
@@ -21,3 +24,15 @@ def point_at(element: Locator, hint: Locator) -> None:
         return hint.is_visible()
 
     wait_until(shown)
+
+
+def upload(page: Page, photo: Path, under: str = "#picture") -> None:
+    """Choose a picture and wait until it has arrived."""
+    page.set_input_files(f"{under} input[type=file]", photo)
+    page.locator(f"{under} .part-surface").wait_for()
+
+
+def asked(page: Page, name: str) -> dict[str, str]:
+    """What the address of the page says, once it names this field."""
+    page.wait_for_function("name => new URLSearchParams(location.search).has(name)", arg=name)
+    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}

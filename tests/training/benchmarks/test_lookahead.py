@@ -1,0 +1,76 @@
+"""training/benchmarks/lookahead.py: the search by exact masses against a slow one, and the report."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from genius.errors import UserError
+from genius.reading import read_json
+from training.benchmarks.lookahead import main, mass_beams, nearest_items
+from training.prefix_mass import PrefixMass
+
+SIZES, ITEMS, TEMPERATURE = (3, 4, 5), 80, 0.05
+
+
+@pytest.fixture(scope="module")
+def codes() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.stack([rng.integers(size, size=ITEMS) for size in SIZES], axis=1)
+
+
+@pytest.fixture(scope="module")
+def features() -> torch.Tensor:
+    return F.normalize(torch.randn(ITEMS, 6, generator=torch.Generator().manual_seed(0)), dim=-1)
+
+
+@pytest.fixture(scope="module")
+def mass(features, codes) -> PrefixMass:
+    return PrefixMass(features.numpy(), codes, SIZES, "cpu")
+
+
+Z = F.normalize(torch.randn(9, 6, generator=torch.Generator().manual_seed(1)), dim=-1)
+
+
+@pytest.mark.parametrize("width", (1, 3, 20, 200))
+def test_the_prefixes_with_most_below_them_are_kept(mass, features, codes, width):
+    (low, high), position = mass_beams(mass, Z, TEMPERATURE, width), mass.position.numpy()
+    for query, z in enumerate(Z):
+        teacher = (features @ z / TEMPERATURE).double().softmax(0).numpy()
+        beams = [()]
+        for level in range(len(SIZES)):
+            grown = {tuple(one[: level + 1]) for one in codes.tolist() if tuple(one[:level]) in beams}
+            weight = {prefix: teacher[(codes[:, : level + 1] == prefix).all(1)].sum() for prefix in grown}
+            beams = sorted(grown, key=weight.get, reverse=True)[:width]
+        rows = [
+            set(np.flatnonzero((position >= first) & (position < end)).tolist())
+            for first, end in zip(low[query].tolist(), high[query].tolist(), strict=True)
+        ]
+        assert rows == [set(np.flatnonzero((codes == beam).all(1)).tolist()) for beam in beams]
+
+
+def test_the_nearest_items_are_those_of_sorting_all(mass, features):
+    low, high = nearest_items(mass, Z, 7)
+    rows = torch.argsort(mass.position)[low]
+    assert rows.tolist() == (Z @ features.T).topk(7).indices.tolist() and (high == low + 1).all()
+
+
+def test_the_command_reports_recall_that_grows_with_the_beams(trained_run, collection, tmp_path):
+    run = shutil.copytree(trained_run, tmp_path / "run")
+    main([str(collection.root), str(run), "--beams", "1,50", "--temperatures", "0.05,0.01", "--limit", "3"])
+    report = read_json(run / "reports" / "lookahead.json", dict)
+    names = ["geometry", "decoder", "mass, τ = 0.01", "mass, τ = 0.05", "all items"]
+    assert list(dict.fromkeys(entry["scores"] for entry in report["measured"])) == names
+    for name in names:
+        few, many = (entry["recall"] for entry in report["measured"] if entry["scores"] == name)
+        assert 0 <= few <= many <= 1
+    assert "lookahead COLLECTION RUN" in report["command"]
+    assert "| geometry" in (run / "reports" / "lookahead.md").read_text()
+
+
+@pytest.mark.parametrize("text", ("0", "-1,2", "x", "", "inf", "nan"))
+def test_impossible_temperatures_are_refused(text, tmp_path):
+    with pytest.raises(UserError, match="expected numbers above 0, separated by commas"):
+        main([str(tmp_path), str(tmp_path), "--temperatures", text])

@@ -1,0 +1,243 @@
+"""What would a decoder find that knew exactly what lies below each prefix? Writes RUN/reports/lookahead.json and .md.
+
+    python -m training.benchmarks.lookahead COLLECTION RUN [--temperatures 0.01,0.02,0.05] [--limit 40]
+
+Validation queries among all candidates of the collection, by the run's features: candidate recall (the share of queries
+with a positive among the generated IDs) at few and many beams, by
+
+    geometry         the distance of codewords
+    decoder          the run's decoder alone
+    mass, τ = …      the exact mass below each prefix of a softmax over all items with this temperature, what
+                     decoder.mass_temperature teaches (prefix_mass.py): the most that a decoder taught so can reach
+    all items        exhaustive search over the fused features, as many items as beams
+
+Shapes: b queries, w beams, c children, n items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.collections.mbeir import Collection
+from genius.encoding.quantize import quantize_all
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_integers, parse_positive
+from genius.evaluation.tables import percent, table
+from genius.files import write_report
+from genius.models.decoder import IDDecoder
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
+from genius.runtime import keep_freed_memory, usable_device
+from genius.search.beam import beam_search
+from genius.search.checks import MAX_BEAMS
+from training.command_line import expect_run, reported_command
+from training.distributed import expect_one_process
+from training.features import FeatureSet
+from training.pairs import CandidateTable, Pairs
+from training.prefix_mass import PrefixMass
+from training.validation import unseen_queries
+
+BATCH = 64  # queries searched together
+BEAMS = "1,2,5,10,20,50"
+TEMPERATURES = "0.01,0.02,0.05"
+
+Found = tuple[Tensor, Tensor]  # (b, w) twice: the ranges low … high − 1 of the ID table that were found
+
+
+@dataclass(frozen=True)
+class ValidationQueries:
+    """What is searched for."""
+
+    z: Tensor  # (q, d) fused features
+    positives: list[np.ndarray]  # (q,) positions of their positives in the ID table
+    rows: np.ndarray  # (q,) number of the (task, dataset) row
+    unseen: np.ndarray  # (q,) bool: no positive was a training target
+
+    def mean_recall(self, found: Found, chosen: np.ndarray) -> float | None:
+        """The recall of the chosen (q,) queries, averaged over their rows; None: there are none."""
+        low, high = (values.cpu().numpy() for values in found)
+        recalled = np.array(
+            [
+                ((low[query] <= positives[:, None]) & (positives[:, None] < high[query])).any()
+                for query, positives in enumerate(self.positives)
+            ]
+        )
+        rows = np.unique(self.rows[chosen])
+        return float(np.mean([recalled[chosen & (self.rows == row)].mean() for row in rows])) if len(rows) else None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = command_parser("training.benchmarks.lookahead", __doc__)
+    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
+    parser.add_argument("run", type=Path, help="a trained run with its features")
+    parser.add_argument("--beams", default=BEAMS, metavar="N,N,…", help="beam sizes (default: %(default)s)")
+    parser.add_argument(
+        "--temperatures", default=TEMPERATURES, metavar="τ,τ,…", help="of the softmax (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--limit",
+        type=lambda text: parse_positive("--limit", text),
+        default=40,
+        metavar="N",
+        help="queries with seen and with unseen targets of each row (default: %(default)s)",
+    )
+    add_seed(parser, "the sample")
+    add_device(parser)
+    options = parser.parse_args(arguments)
+    beams = parse_integers(options.beams, "--beams", 1, MAX_BEAMS)
+    temperatures = parse_temperatures(options.temperatures)
+    expect_run(options.run)
+    keep_freed_memory()
+    report = {
+        "command": reported_command(
+            "training.benchmarks.lookahead", arguments, {options.collection: "COLLECTION", options.run: "RUN"}
+        )
+    } | measure(
+        Collection(options.collection),
+        Run(options.run),
+        beams,
+        temperatures,
+        options.limit,
+        options.seed,
+        str(usable_device(options.device)),
+    )
+    write_report(options.run / "reports" / "lookahead", report, markdown(report))
+
+
+def parse_temperatures(text: str) -> tuple[float, ...]:
+    """ "0.02,0.01" -> (0.01, 0.02). Raises UserError unless they are numbers above 0."""
+    try:
+        values = tuple(sorted({float(part) for part in text.split(",")}))
+    except ValueError:
+        values = ()
+    if not values or not 0 < values[0] <= values[-1] < float("inf"):
+        raise UserError(f"--temperatures {text}: expected numbers above 0, separated by commas")
+    return values
+
+
+@torch.inference_mode()
+def measure(
+    collection: Collection,
+    run: Run,
+    beams: Sequence[int],
+    temperatures: Sequence[float],
+    limit: int,
+    seed: int,
+    device: str,
+) -> dict[str, Any]:
+    """The report, ready for JSON, without the command. limit: see `read_queries`.
+
+    Raises UserError if the run lacks features of this collection.
+    """
+    candidates = CandidateTable.read(collection)
+    data, fusion = FeatureSet.read(run, collection, candidates, "val", run.settings.seed), run.digest("fusion")
+    quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
+    decoder = IncrementalDecoder(IDDecoder.load(run.folder("decoder")).to(device))
+    fused = data.candidate_files.fused(fusion)[:, 0]
+    mass = PrefixMass(fused, quantize_all(fused, candidates.modalities, quantizer), quantizer.config.code_sizes, device)
+    training_targets = np.unique(Pairs.read(collection, "train", candidates).positives)
+    queries = read_queries(data, fusion, mass, training_targets, limit, seed)
+
+    def by_beam_search(weight: float) -> Callable[[Tensor, int], Found]:
+        def search(z: Tensor, width: int) -> Found:
+            found = beam_search(decoder, z, mass.trie, width, decoder_weight=weight)
+            return found.low, found.high
+
+        return search
+
+    searches = {"geometry": by_beam_search(0.0), "decoder": by_beam_search(1.0)}
+    for temperature in temperatures:
+        searches[f"mass, τ = {temperature:g}"] = lambda z, width, temperature=temperature: mass_beams(
+            mass, z, temperature, width
+        )
+    searches["all items"] = lambda z, width: nearest_items(mass, z, width)
+    measured = []
+    for name, search in searches.items():
+        for width in beams:
+            parts = [search(z, width) for z in queries.z.to(device).split(BATCH)]
+            found = tuple(torch.cat(values) for values in zip(*parts, strict=True))
+            measured.append(
+                {
+                    "scores": name,
+                    "beams": width,
+                    "recall": queries.mean_recall(found, np.ones_like(queries.unseen)),
+                    "recall_unseen": queries.mean_recall(found, queries.unseen),
+                }
+            )
+    return {
+        "queries": len(queries.rows),
+        "unseen": int(queries.unseen.sum()),
+        "candidates": len(candidates),
+        "measured": measured,
+    }
+
+
+def read_queries(
+    data: FeatureSet, fusion: str, mass: PrefixMass, training_targets: np.ndarray, limit: int, seed: int
+) -> ValidationQueries:
+    """A sample: of each row at most `limit` queries with unseen targets, and as many others."""
+    pairs = data.pairs
+    seen = np.logical_or.reduceat(np.isin(pairs.positives, training_targets), pairs.offsets[:-1])
+    rng = np.random.default_rng(seed)
+    others = [rng.permutation(np.flatnonzero(seen & (pairs.rows == row)))[:limit] for row in np.unique(pairs.rows)]
+    chosen = np.sort(np.concatenate([unseen_queries(pairs, training_targets, limit, seed), *others]))
+    position = mass.position.cpu().numpy()
+    return ValidationQueries(
+        torch.from_numpy(data.query_files.fused(fusion)[chosen, 0].astype(np.float32)),
+        [position[pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]]] for query in chosen],
+        pairs.rows[chosen],
+        ~seen[chosen],
+    )
+
+
+def mass_beams(mass: PrefixMass, z: Tensor, temperature: float, width: int) -> Found:
+    """A beam search for features z (b, d) in which a prefix scores what lies below it."""
+    cumulative = mass.cumulative(z, temperature)
+    node = torch.full((len(z), 1), mass.trie.root, device=z.device)
+    for level in range(len(mass.code_sizes)):
+        children = mass.trie.children(node.flatten(), level)
+        query = children.owner // node.shape[1]  # (c,) ascending
+        sizes = torch.bincount(query, minlength=len(z))
+        place = torch.arange(len(query), device=z.device) - (sizes.cumsum(0) - sizes)[query]
+        scores = torch.full((len(z), int(sizes.max())), -1.0, dtype=torch.float64, device=z.device)
+        nodes = torch.full(scores.shape, mass.trie.root, device=z.device)
+        scores[query, place], nodes[query, place] = mass.masses(cumulative, query, children.node), children.node
+        node = nodes.gather(1, scores.topk(min(width, int(sizes.min()))).indices)
+    return mass.trie.ranges(node)
+
+
+def nearest_items(mass: PrefixMass, z: Tensor, width: int) -> Found:
+    """The nearest items by fused features, as ranges of one item each."""
+    nearest = mass.similarities(z).topk(min(width, len(mass.position))).indices
+    return nearest, nearest + 1
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """A table with beams across; in brackets the recall of unseen targets."""
+    rows = []
+    for name in dict.fromkeys(entry["scores"] for entry in report["measured"]):
+        own = [entry for entry in report["measured"] if entry["scores"] == name]
+        cells = {
+            str(entry["beams"]): f"{percent(entry['recall'])} ({percent(entry['recall_unseen'])})" for entry in own
+        }
+        rows.append({"scores": name} | cells)
+    facts = (
+        f"`{report['command']}`; {report['queries']:,} validation queries among {report['candidates']:,} candidates, "
+        f"{report['unseen']:,} of them without any target that training saw (in brackets). Candidate recall in percent "
+        "at these beams, means over rows."
+    )
+    return "\n\n".join(("# What lies below a prefix", facts, table(rows))) + "\n"
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        expect_one_process()
+        main()
