@@ -78,6 +78,12 @@ def source_of(module: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__main__.py") if file.is_file()), None)
 
 
+def imported_by(source: Path) -> set[Path]:
+    """The files of the repository's modules that a file imports from."""
+    names = re.findall(r"^from ((?:genius|training)[\w.]*) import", source.read_text(), re.MULTILINE)
+    return set(filter(None, map(source_of, names)))
+
+
 def anchors(readme: Path) -> set[str]:
     """The anchors of a file's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", prose(readme), re.MULTILINE)

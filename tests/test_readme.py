@@ -397,8 +397,10 @@ def test_the_module_of_a_command_exists_and_knows_its_flags(command):
     module, arguments = found
     source = readmes.source_of(module)
     assert source is not None, module
-    names = re.findall(r"^from ((?:genius|training)[\w.]*) import", source.read_text(), re.MULTILINE)
-    texts = [file.read_text() for file in [source, *filter(None, map(readmes.source_of, names))]]
+    files = {source, *readmes.imported_by(source)}
+    if (shared := readmes.source_of("training.command_line")) in files:
+        files |= readmes.imported_by(shared)
+    texts = [file.read_text() for file in files]
     for flag in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         assert any(f'"{flag}"' in text for text in texts), flag
     changes = [value for flag, value in pairwise(arguments) if flag == "--set"]

@@ -27,6 +27,7 @@ from genius.schema import Item, LabeledQuery, source_fields
 
 SHUFFLES = 5
 MIN_SHARE, MAX_VALUES = 0.02, 300  # factors that fewer items have, or with more values, are ignored
+MIN_REPEATING = 30  # so many items or more with another value each: it is an identifier, and no factor
 MIN_ENTROPY_SHARE = 0.05  # if shuffling leaves less of a factor's entropy, "given the prefix" is undefined
 ROUNDING = 1e-9  # nats
 
@@ -34,8 +35,8 @@ ROUNDING = 1e-9  # nats
 def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
     """Factor name -> the number of its value for each item or query (n,), −1 for those that lack it.
 
-    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, with another value
-    for each item, as an identifier has, or in less than MIN_SHARE of the items are ignored.
+    The factors of an item are its source fields. Factors with one value, with more than MAX_VALUES, in less than
+    MIN_SHARE of the items, or with another value for each of MIN_REPEATING items or more, are ignored.
     """
     records = [_factors(item.source) for item in items]
     table = {}
@@ -43,7 +44,8 @@ def read_factors(items: Sequence[Item | LabeledQuery]) -> dict[str, np.ndarray]:
         values = np.full(len(items), -1)
         known = [number for number, record in enumerate(records) if name in record]
         distinct, values[known] = np.unique([str(records[number][name]) for number in known], return_inverse=True)
-        if len(known) >= MIN_SHARE * len(items) and 2 <= len(distinct) <= min(MAX_VALUES, len(known) - 1):
+        most = min(MAX_VALUES, len(known) - (len(known) >= MIN_REPEATING))
+        if len(known) >= MIN_SHARE * len(items) and 2 <= len(distinct) <= most:
             table[name] = values
     return table
 

@@ -145,8 +145,7 @@ def test_queries_have_factors_like_items():
 
 
 def test_credit_license_and_origin_are_no_factors():
-    names = ("cat", "dog", "dog")
-    records = [{"kind": name, "credit": name, "licence": name, "origin": name} for name in names]
+    records = [{"kind": name, "credit": name, "licence": name, "origin": name} for name in ("cat", "dog")]
     assert list(read_factors(items(records))) == ["kind"]
     assert [found["factor"] for found in characteristic_values(items(records[:1]), items(records[1:]))] == ["kind"]
 

@@ -70,7 +70,7 @@ def test_the_command_reports_recall_that_grows_with_the_beams(trained_run, colle
     assert "| geometry" in (run / "reports" / "lookahead.md").read_text()
 
 
-@pytest.mark.parametrize("text", ("0", "-1,2", "x", "", "inf", "nan"))
+@pytest.mark.parametrize("text", ("0", "2,-1", "x", "", "inf", "nan"))
 def test_impossible_temperatures_are_refused(text, tmp_path):
     with pytest.raises(UserError, match="expected numbers above 0, separated by commas"):
         main([str(tmp_path), str(tmp_path), "--temperatures", text])
