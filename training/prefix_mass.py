@@ -38,7 +38,7 @@ class PrefixMass:
     def __init__(
         self, features: np.ndarray, codes: np.ndarray, code_sizes: tuple[int, ...], device: torch.device | str
     ):
-        """features (n, d), fused; codes (n, M)."""
+        """features (n, d), fused, of which a copy in float32 is kept on the device; codes (n, M)."""
         table = IDTable.build(codes, code_sizes)
         self.trie, self.code_sizes = Trie(table, device), code_sizes
         self._features = torch.from_numpy(features[table.rows].astype(np.float32)).to(device)
