@@ -1,6 +1,6 @@
 """Validation: queries with unseen targets, and hit rates of fusion and quantizer in blocks over all candidates.
 
-Shapes: s queries.
+Shapes: q queries of a split, s queries of a sample.
 """
 
 from __future__ import annotations
@@ -50,13 +50,18 @@ def hit_rates(
     return float(plain), float(quantized)
 
 
+def targets_seen(pairs: Pairs, trained: np.ndarray) -> np.ndarray:
+    """(q,) bool: a positive of the query was a training target. trained: candidate rows of the training targets."""
+    return np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
+
+
 def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0) -> np.ndarray:
     """Numbers of queries none of whose positives was a training target, ascending; at most per_row of each row.
 
     trained: candidate rows of the training targets. at_least: a row that has fewer such queries is filled up to so many
     with queries whose targets training saw.
     """
-    seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
+    seen = targets_seen(pairs, trained)
     rng = np.random.default_rng(seed)
     chosen = []
     for row in range(len(pairs.datasets)):

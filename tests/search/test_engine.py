@@ -355,6 +355,19 @@ def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promise
         assert (scores == expected_scores) == (used == "float32")
 
 
+def test_each_decoder_searches_once_when_a_run_is_loaded(run, monkeypatch):
+    search, used = Engine._search, []
+
+    def noted(*arguments):
+        found = search(*arguments)
+        used.extend(result.dtype for result in found)
+        return found
+
+    monkeypatch.setattr(Engine, "_search", noted)
+    Engine.load(run.path, "cpu", decoder_dtype="int8")
+    assert used == ["int8", "float32"]
+
+
 def test_a_certified_search_computes_its_shortlist_in_float32_too(run, engine):
     vectors = np.random.default_rng(0).standard_normal((64, 12)).astype(np.float32)
     queries = EncodedQueries.from_vectors(*2 * [vectors / np.linalg.norm(vectors, axis=1, keepdims=True)])

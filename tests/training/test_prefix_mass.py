@@ -5,7 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from genius.models.decoder import DecoderConfig, IDDecoder
+from genius.models.decoder import DecoderConfig
+from tests.search.tiny import tiny_decoder
 from training import prefix_mass
 from training.decoder import cross_entropy
 from training.prefix_mass import PrefixMass, soft_cross_entropy
@@ -88,22 +89,7 @@ def test_the_loss_of_certain_shares_is_the_cross_entropy():
 
 
 def test_a_decoder_learns_what_lies_below_each_prefix(mass, z):
-    torch.manual_seed(0)
-    decoder = IDDecoder(
-        DecoderConfig(
-            dim=DIM,
-            levels=4,
-            sizes=SIZES,
-            width=32,
-            layers=2,
-            heads=2,
-            head_width=16,
-            ff_width=64,
-            prefix=2,
-            dropout=0,
-            embedding_scale=1,
-        )
-    )
+    decoder = tiny_decoder(dim=DIM, sizes=SIZES, width=32, head_width=16, ff_width=64)
     optimizer, rows = torch.optim.Adam(decoder.parameters(), lr=1e-2), torch.zeros(len(z), dtype=torch.long)
     errors = []
     for step in range(300):

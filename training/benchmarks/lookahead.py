@@ -8,7 +8,7 @@ with a positive among the generated IDs) at few and many beams, by
     geometry         the distance of codewords
     decoder          the run's decoder alone
     mass, τ = …      the exact mass below each prefix of a softmax over all items with this temperature, what
-                     decoder.mass_temperature teaches (prefix_mass.py): the most that a decoder taught so can reach
+                     decoder.mass_temperature teaches (prefix_mass.py): as if a decoder had learned it fully
     all items        exhaustive search over the fused features, as many items as beams
 
 Shapes: b queries, w beams, c children, n items.
@@ -43,7 +43,7 @@ from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs
 from training.prefix_mass import PrefixMass
-from training.validation import unseen_queries
+from training.validation import targets_seen, unseen_queries
 
 BATCH = 64  # queries searched together
 BEAMS = "1,2,5,10,20,50"
@@ -185,7 +185,7 @@ def read_queries(
 ) -> ValidationQueries:
     """A sample: of each row at most `limit` queries with unseen targets, and as many others."""
     pairs = data.pairs
-    seen = np.logical_or.reduceat(np.isin(pairs.positives, training_targets), pairs.offsets[:-1])
+    seen = targets_seen(pairs, training_targets)
     rng = np.random.default_rng(seed)
     others = [rng.permutation(np.flatnonzero(seen & (pairs.rows == row)))[:limit] for row in np.unique(pairs.rows)]
     chosen = np.sort(np.concatenate([unseen_queries(pairs, training_targets, limit, seed), *others]))
