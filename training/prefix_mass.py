@@ -22,7 +22,7 @@ from torch import Tensor
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 
-NUMBERS = 1 << 25  # similarities in memory at once
+NUMBERS = {"cpu": 1 << 25, "cuda": 1 << 28}  # similarities in memory at once; at least 12 bytes each
 
 
 class Targets(NamedTuple):
@@ -50,7 +50,7 @@ class PrefixMass:
         rows (b,): of the labeled items, which have at least label_share of the teacher's mass. draws (b,): uniform
         numbers in [0, 1), which choose the items whose prefixes are taught.
         """
-        size = max(1, NUMBERS // len(self._features))
+        size = max(1, NUMBERS.get(z.device.type, NUMBERS["cpu"]) // len(self._features))
         parts = [
             self._targets(*part, temperature, label_share)
             for part in zip(z.split(size), rows.split(size), draws.split(size), strict=True)

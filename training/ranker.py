@@ -204,7 +204,7 @@ def search_validation_queries(
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
             query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
             beams = search.find_beams(z, pool.trie, BEAMS, mode, budget, decoder_weight=weight)
-            candidates = search.find_candidates(beams, mode, pool.table, norms, z, budget)
+            candidates = search.find_candidates(beams, mode, pool, norms, z, budget)
             query.append(candidates.query + searches)
             parts.append(
                 scorer.compute_parts(

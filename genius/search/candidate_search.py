@@ -15,8 +15,8 @@ from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, expand_beams
 from genius.search.codewords import Codewords
-from genius.search.shortlist import shortlist
-from genius.trie.ids import IDTable
+from genius.search.shortlist import shortlist, shortlist_on_device
+from genius.trie.pool import Pool
 from genius.trie.trie import Trie
 
 SHORTLIST = 10  # items below the beams of mode fast, for each that is re-ranked
@@ -50,11 +50,14 @@ class CandidateSearch:
         return widen_until_certified(self.decoder, z, trie, beams, widen_to, **options)
 
     def find_candidates(
-        self, beams: Beams, mode: str, table: IDTable, norms: np.ndarray, z: Tensor, budget: int
+        self, beams: Beams, mode: str, pool: Pool, norms: np.ndarray, z: Tensor, budget: int
     ) -> Candidates:
         """The items below the beams that `find_beams` found or, in mode fast, the `budget` nearest of them.
 
-        table: the one that numbers the trie's IDs. norms (n,): see `shortlist`.
+        pool: the one that was searched. norms (n,): see `shortlist`.
         """
-        candidates = expand_beams(beams, table)
-        return shortlist(candidates, table, self.codewords, norms, z, budget) if mode == "fast" else candidates
+        if mode != "fast":
+            return expand_beams(beams, pool.table)
+        if pool.trie.device.type == "cpu":
+            return shortlist(expand_beams(beams, pool.table), pool.table, self.codewords, norms, z, budget)
+        return shortlist_on_device(beams, pool, self.codewords, z, budget)

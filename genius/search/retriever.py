@@ -137,7 +137,7 @@ class Retriever:
                 trace=options.trace,
             )
         with self._timed("expand", milliseconds, count):
-            candidates = search.find_candidates(beams, mode, pool.table, version.norms, encoded.z, options.budget)
+            candidates = search.find_candidates(beams, mode, pool, version.norms, encoded.z, options.budget)
         with self._timed("rerank", milliseconds, count):
             ranked = self._rank(beams, candidates, encoded, options, version, pool)
         return Retrieval(beams, candidates, ranked, milliseconds)

@@ -3,7 +3,7 @@
 A fast search stops at prefixes, and all codes below them are known. So the codes that were not decoded cost a few
 additions an item instead of a step of the decoder, and none of them can be discarded too early. Figures: README.md.
 
-Shapes: b queries, t candidates of all queries together, n items of the index, d dim.
+Shapes: b queries, w beams, t candidates of all queries together, n items of the index, d dim.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.search.candidates import BLOCK, Candidates, positions_in_lists
+from genius.search.beam_state import Beams
+from genius.search.candidates import BLOCK, MAX_CANDIDATES, Candidates, positions_in_lists
 from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
+from genius.trie.pool import Pool
+from genius.trie.trie import expand_on_device
+
+DEVICE_BLOCK = 1 << 17  # candidates whose quantized vectors are in a GPU's memory at once: 0.4 GB at d = 768
 
 
 @torch.inference_mode()
@@ -49,4 +54,43 @@ def shortlist(
         candidates.score[chosen],
         place + 1,
         np.minimum(candidates.counts, at_most),
+    )
+
+
+@torch.inference_mode()
+def shortlist_on_device(beams: Beams, pool: Pool, codewords: Codewords, features: Tensor, at_most: int) -> Candidates:
+    """`shortlist` of all items below the beams, computed where the trie is: for GPUs.
+
+    Only the result is copied to the CPU. Norms are computed anew, which takes a GPU less time than to fetch known ones.
+    """
+    low, width = beams.low, beams.low.shape[1]  # (b, w)
+    items = beams.high - low
+    sizes = items.minimum((MAX_CANDIDATES - (items.cumsum(1) - items)).clamp_(min=0))  # as expand_beams takes them
+    beam, position = expand_on_device(low.flatten(), sizes.flatten())  # (t,)
+    query, products = beam // width, codewords.products(features)
+    offsets = torch.from_numpy(codewords.offsets).to(position.device)
+    nearness = torch.empty(len(position), device=position.device)  # 2⟨z, ẑ⟩ − ‖ẑ‖²
+    for first in range(0, len(position), DEVICE_BLOCK):
+        part = slice(first, first + DEVICE_BLOCK)
+        numbers = pool.trie.codes(position[part]) + offsets
+        inner = products.take(numbers + query[part, None] * products.shape[1]).sum(1)
+        nearness[part] = inner - codewords.sums(numbers).square().sum(1)
+    order = nearness.argsort(descending=True, stable=True)
+    order = order[query[order].argsort(stable=True)]
+    counts = sizes.sum(1)
+    place = torch.arange(len(query), device=query.device) - (counts.cumsum(0) - counts)[query]
+    chosen = order[place < at_most]
+    query, beam, position, score, place, counts = (
+        values.cpu().numpy()
+        for values in (
+            query[chosen],
+            beam[chosen],
+            position[chosen],
+            beams.scores.flatten()[beam[chosen]],
+            place[place < at_most],
+            counts.clamp(max=at_most),
+        )
+    )
+    return Candidates(
+        query, pool.table.rows[position].astype(np.int64), pool.table.ids_of(position), beam, score, place + 1, counts
     )

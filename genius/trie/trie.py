@@ -126,7 +126,7 @@ class Trie:
         entry = begin + torch.searchsorted(self._low[begin:end], low.int())
         first = self._first_edge[entry].long()
         sizes = self._first_edge[entry + 1] - first
-        owner, edge = _expand_ranges(first, sizes)
+        owner, edge = expand_on_device(first, sizes)
         code = self._edge_code.index_select(0, edge).long().bitwise_and_(0xFFFF)
         edge_low = self._edge_low.index_select(0, edge)
         child_low = (edge_low ^ edge_low >> 31).long()  # ~edge_low where one ID lies below
@@ -138,7 +138,7 @@ class Trie:
 
     def _scan_items(self, low: Tensor, sizes: Tensor, level: int) -> Children:
         """Children of prefixes without an entry, from the packed IDs of their items; low, sizes (p,)."""
-        owner, position = _expand_ranges(low, sizes)
+        owner, position = expand_on_device(low, sizes)
         code = _read_level(self._packed, position, self._fields[level])
         if len(owner) == len(low):
             return Children(owner, code, ~position)
@@ -170,14 +170,18 @@ class Trie:
         low = self.lowest(nodes)
         return low, torch.where(nodes < 0, low + self._bucket_sizes(low), nodes & 0xFFFFFFFF)
 
+    def codes(self, positions: Tensor) -> Tensor:
+        """Positions of items (p,) -> their codes (p, M) long, as `IDTable.codes` reads them."""
+        return torch.stack([_read_level(self._packed, positions, field) for field in self._fields], dim=1)
+
     def item_counts(self, nodes: Tensor) -> Tensor:
         """The number of items below each prefix: nodes (…,) -> (…,)."""
         low, high = self.ranges(nodes)
         return high - low
 
 
-def _expand_ranges(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-    """The numbers first … first + sizes − 1 of each of p owners, (p,) each -> (owner, number), (c,) each."""
+def expand_on_device(first: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """`expand_ranges` on the device: p ranges, given by their first numbers and sizes -> (owner, number), (c,) each."""
     ends = sizes.cumsum(0)
     count = int(ends[-1])
     owner = torch.repeat_interleave(sizes, output_size=count)

@@ -5,10 +5,13 @@ import pytest
 import torch
 
 from genius.search import shortlist as module
-from genius.search.candidates import Candidates
+from genius.search.beam_state import Beams
+from genius.search.candidates import Candidates, expand_beams
 from genius.search.codewords import Codewords, unknown_norms
-from genius.search.shortlist import shortlist
+from genius.search.shortlist import shortlist, shortlist_on_device
 from genius.trie.ids import IDTable
+from genius.trie.pool import Pool
+from genius.trie.trie import Trie
 
 SIZES, N, DIM, QUERIES = (3, 4, 5), 200, 7, 4
 
@@ -69,3 +72,25 @@ def test_items_that_share_an_id_keep_their_order(world):
     assert (
         shortlist(given, table, Codewords(books), unknown_norms(N), features[:1], 2).row.tolist() == rows[:2].tolist()
     )
+
+
+@pytest.mark.parametrize("block", [13, 1 << 17])
+@pytest.mark.parametrize("at_most", [1, 9, 500])
+@pytest.mark.parametrize("room", [25, 10_000])
+def test_on_a_device_the_same_candidates_are_found_in_the_same_order(world, monkeypatch, block, at_most, room):
+    """Of whole buckets, empty beams and more items than a query may have; here the device is the CPU."""
+    monkeypatch.setattr(module, "DEVICE_BLOCK", block)
+    monkeypatch.setattr(module, "MAX_CANDIDATES", room)
+    table, books, features = world
+    ends = np.sort(np.random.default_rng(2).permutation(N)[: QUERIES * 6].reshape(QUERIES, 3, 2), axis=2)
+    ends[0, 2], ends[3] = 0, 0  # padding; no beam at all
+    low, high = torch.from_numpy(ends).unbind(2)
+    scores = torch.rand(low.shape, generator=torch.Generator().manual_seed(0))
+    beams = Beams(low, high, scores, scores, low, scores, low[:, 0])
+    expected = shortlist(
+        expand_beams(beams, table, at_most=room), table, Codewords(books), unknown_norms(N), features, at_most
+    )
+    found = shortlist_on_device(beams, Pool(table, Trie(table)), Codewords(books), features, at_most)
+    assert len(found.row) and found.counts.tolist() == expected.counts.tolist()
+    for name in ("query", "row", "id", "beam", "score", "generated_rank"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()

@@ -49,7 +49,7 @@ def teacher(z: torch.Tensor, features: np.ndarray, row: int, label_share: float)
 @pytest.mark.parametrize("label_share", (0, 0.3))
 @pytest.mark.parametrize("numbers", (1, 200, 1 << 25))
 def test_shares_are_sums_over_the_items_below_each_child(monkeypatch, mass, features, codes, z, numbers, label_share):
-    monkeypatch.setattr(prefix_mass, "NUMBERS", numbers)
+    monkeypatch.setattr(prefix_mass, "NUMBERS", {"cpu": numbers})
     rows, draws = torch.arange(len(z)), torch.linspace(0, 0.999, len(z), dtype=torch.float64)
     targets = mass.targets(z, rows, draws, TEMPERATURE, label_share)
     for query, path in enumerate(targets.codes.tolist()):

@@ -156,9 +156,8 @@ class Search:
 
     def __call__(self, queries: EncodedQueries, mode: str) -> tuple[Beams, Any]:
         """The beams and the candidates."""
-        trie, table = self.pool.trie, self.pool.table
-        beams = self.search.find_beams(queries.z, trie, BEAMS, mode, BUDGET, decoder_weight=self.weight)
-        return beams, self.search.find_candidates(beams, mode, table, self.norms, queries.z, BUDGET)
+        beams = self.search.find_beams(queries.z, self.pool.trie, BEAMS, mode, BUDGET, decoder_weight=self.weight)
+        return beams, self.search.find_candidates(beams, mode, self.pool, self.norms, queries.z, BUDGET)
 
 
 def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Run 100 steps of every stage of preset `paper` at full size; print the time of a step and the peak memory.
 
-    python -m training.benchmarks.paper_steps WORK [--steps 100] [--device cuda]
+    python -m training.benchmarks.paper_steps WORK [--steps 100] [--device cuda] [--set encoder.grad_checkpointing=true]
 
 ViT-L/14 with random weights, the published fusion, K = 4096, M = 9, T5-small. Two collections are written to WORK: one
 of random images for encoder and features, one of texts with random features for quantizer and decoder. On a GPU the
@@ -28,6 +28,7 @@ from genius.evaluation.arguments import add_device, command_parser, parse_positi
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, LabeledQuery, Modality
+from training.command_line import add_set_argument
 from training.distributed import expect_one_process
 from training.features import facts
 from training.pairs import CandidateTable, Pairs
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--steps", type=partial(parse_positive, "--steps"), default=100, help="of each stage (default: %(default)s)"
     )
     add_device(parser)
+    add_set_argument(parser)
     options = parser.parse_args(arguments)
     device, run = usable_device(options.device), options.work / "run"
     small, large, many = BATCHES[device.type]
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def stage(name: str, collection: Path, *settings: str) -> None:
         if name not in Run(run).manifest.get("stages", {}):
-            changes = ("encoder.pretrained=", *(ON_CPU if device.type == "cpu" else ()), *settings)
+            changes = ("encoder.pretrained=", *(ON_CPU if device.type == "cpu" else ()), *settings, *options.set)
             subprocess.run(
                 [
                     sys.executable,

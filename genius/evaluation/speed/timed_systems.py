@@ -66,7 +66,7 @@ def _beam_search(mode: str, geometry: bool = False, eight_bits: bool = False) ->
                 queries.z, setup.pool.trie, setup.beams, mode, budget, decoder_weight=weight
             )
             if mode == "fast":
-                candidate_search.find_candidates(found, mode, table, norms, queries.z, budget)
+                candidate_search.find_candidates(found, mode, setup.pool, norms, queries.z, budget)
             synchronize(setup.pool.trie.device)
             return found
 

@@ -139,7 +139,7 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
         def search(queries: EncodedQueries) -> np.ndarray:
             trie, beams = pool.pool.trie, SearchOptions().beams
             found = candidate_search.find_beams(queries.z, trie, beams, "fast", budget, decoder_weight=weight)
-            found = candidate_search.find_candidates(found, "fast", table, norms, queries.z, budget)
+            found = candidate_search.find_candidates(found, "fast", pool.pool, norms, queries.z, budget)
             rows = np.full((len(queries.z), max(budget, K)), -1)
             rows[found.query, found.generated_rank - 1] = found.row
             return rows
