@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -37,6 +39,21 @@ def computes_bf16(device: torch.device | str) -> bool:
         return torch.cuda.is_bf16_supported(including_emulation=False)
     # torch has no public function that says this of a processor
     return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
+@contextmanager
+def tf32_products() -> Iterator[None]:
+    """Within it, GPUs multiply float32 matrices in TF32, whose mantissa has 10 bits, as many as half precision.
+
+    For the whole process. On an H200 a ViT-L/14 encodes 1,005 instead of 271 images per second, and its vectors have a
+    cosine of 0.999999 to those in float32 (training.benchmarks.encoding_precision). CPUs compute as before.
+    """
+    products = torch.backends.cuda.matmul
+    before, products.fp32_precision = products.fp32_precision, "tf32"
+    try:
+        yield
+    finally:
+        products.fp32_precision = before
 
 
 def keep_freed_memory(shared: bool = False) -> None:

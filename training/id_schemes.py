@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from genius.models.quantizer import kmeans
+from genius.models.kmeans import kmeans
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 STRING_LEVELS = 16  # characters of a name

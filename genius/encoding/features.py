@@ -29,6 +29,7 @@ from genius.errors import UserError
 from genius.files import fsync, write_array
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
+from genius.runtime import tf32_products
 from genius.texts import normalize_text
 
 EncoderInput = tuple[str | None, Sequence[str]]  # relative image path, p texts
@@ -120,13 +121,15 @@ class FeatureFiles(ShardedArrays):
 
         inputs: all n of them. open_path: opens the image at a relative path, or returns None to skip it. label: of the
         progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. cache:
-        features that need not be computed again. Raises UserError if there are fewer than n inputs.
+        features that need not be computed again. GPUs multiply in TF32.
+
+        Raises UserError if there are fewer than n inputs.
         """
         cache = cache or EncoderFeatureCache()
         missing = [number for number in self.unfinished() if shards is None or number in shards]
         batches = self._batches(inputs, missing, batch_size, label, cache)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
-        with tqdm(total=self.count_rows(missing), desc=label, unit="item") as bar:
+        with tf32_products(), tqdm(total=self.count_rows(missing), desc=label, unit="item") as bar:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     vectors = self.empty_shard(batch.shard)

@@ -19,14 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import faiss
-import numpy as np
 import torch
 import torch.nn.functional as F
 from pydantic import with_config
 from torch import Tensor, nn
 
 from genius.errors import quoted
+from genius.models.kmeans import kmeans
 from genius.models.saving import load_model, save_model
 from genius.reading import EXACT, Depth, Share, Size
 from genius.schema import Modality
@@ -246,27 +245,3 @@ def rotate(source: Tensor, target: Tensor) -> Tensor:
     turned = source - 2 * (source * middle).sum(-1, keepdim=True) * middle + 2 * (source * u).sum(-1, keepdim=True) * v
     turned = turned * (target_norm / source_norm).detach()
     return turned + (target - turned).detach()  # exact in the forward pass
-
-
-def kmeans(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -> Tensor:
-    """Points (n, d) -> centroids (k, d) by faiss. With fewer points than k, points repeat with a little noise.
-
-    sample: at most so many points for each centroid, drawn at random, are clustered; 0: all points.
-    """
-    vectors = np.ascontiguousarray(points.cpu().numpy(), dtype=np.float32)
-    if len(vectors) <= k:
-        rng = np.random.default_rng(seed)
-        extra = vectors[rng.integers(len(vectors), size=k - len(vectors))]
-        centroids = np.concatenate([vectors, extra + rng.normal(0, 1e-3, extra.shape)])
-    else:
-        clustering = faiss.Kmeans(
-            vectors.shape[1],
-            k,
-            niter=iterations,
-            seed=seed,
-            min_points_per_centroid=1,
-            max_points_per_centroid=sample or len(vectors),
-        )
-        clustering.train(vectors)
-        centroids = clustering.centroids
-    return torch.as_tensor(centroids, dtype=points.dtype, device=points.device)

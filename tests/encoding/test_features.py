@@ -10,6 +10,7 @@ from PIL import Image
 from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.features import FeatureFiles, batched
 from genius.errors import UserError
+from genius.models.encoder import Encoder
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
 
 COLORS = ("red", "green", "blue", "white", "black")
@@ -47,6 +48,20 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
             assert torch.equal(found.image_mask, expected.image_mask)
             assert torch.equal(found.text_mask, expected.text_mask)
             np.testing.assert_allclose(files.embedding, expected.embedding(), atol=2e-3)
+
+
+def test_gpus_multiply_in_tf32_while_features_are_computed_and_not_afterwards(tmp_path, monkeypatch):
+    precisions, encode = [], Encoder.encode_present
+
+    def note(self, *arguments):
+        precisions.append(torch.backends.cuda.matmul.fp32_precision)
+        return encode(self, *arguments)
+
+    monkeypatch.setattr(Encoder, "encode_present", note)
+    before = torch.backends.cuda.matmul.fp32_precision
+    filled(tmp_path)
+    assert set(precisions) == {"tf32"}
+    assert torch.backends.cuda.matmul.fp32_precision == before != "tf32"
 
 
 def test_a_phrasing_can_be_chosen_for_each_row(tmp_path):

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 from genius.errors import UserError
-from genius.models.quantizer import QuantizerConfig, ResidualQuantizer, kmeans, rotate
+from genius.models.quantizer import QuantizerConfig, ResidualQuantizer, rotate
 
 CONFIG = QuantizerConfig(dim=6, levels=4, codebook_size=7)
 
@@ -196,26 +196,12 @@ def test_k_means_starts_with_fewer_vectors_than_codes():
     assert all(book.isfinite().all() for book in quantizer.codebooks)
 
 
-def test_k_means_finds_separate_clusters():
-    generator = torch.Generator().manual_seed(0)
-    centers = 10 * torch.eye(4)
-    points = centers.repeat_interleave(25, 0) + 0.1 * torch.randn(100, 4, generator=generator)
-    found = kmeans(points, 4, 20, seed=0)
-    assert torch.cdist(found, centers).min(0).values.max() < 0.5
-
-
 def test_few_codes_start_at_the_means_of_all_vectors_nearest_to_them():
     """The published first level has three codes, and clusters the whole first batch."""
     quantizer, (z, modality) = ResidualQuantizer(replace(CONFIG, modality_code="emergent")), vectors(3000)
     quantizer.initialize(z, modality, seed=0, iterations=100)
     book, code = quantizer.codebooks[0], quantizer.encode(z)[:, 0]
     torch.testing.assert_close(book, torch.stack([z[code == own].mean(0) for own in range(3)]), atol=1e-4, rtol=0)
-
-
-def test_k_means_takes_a_sample_where_it_is_asked_to():
-    z, _ = vectors(3000)
-    assert (kmeans(z, 1, 5, seed=0) - z.mean(0)).abs().max() < 1e-5
-    assert (kmeans(z, 1, 5, seed=0, sample=256) - z.mean(0)).abs().max() > 1e-3
 
 
 def test_the_defaults_are_the_published_values_but_for_the_named_departures():
