@@ -217,6 +217,7 @@ NOT_RUN = {
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK": HOURS,
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK --recipe images-only": HOURS,
     "python -m training.benchmarks.paper_steps WORK": HOURS,
+    "python -m training.benchmarks.encoding_precision": GPUS,
     "python -m training.benchmarks.encoders MBEIR my-encoders --preset paper": GPUS,
     "python -m training.benchmarks.page_controls": "needs a browser for minutes, next to a served app",
     "python -m training.benchmarks.page_pictures assets": "needs a browser, next to a served app",
@@ -230,6 +231,8 @@ NOT_RUN = {
     'python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"': HOURS,
     'python -m genius.evaluation.speed OUT --ids uniform --rounds 5 --patience 8 --systems "generate;exact;set;fast;'
     'exact, int8;set, int8;fast, int8;geometry;geometry, fast;scan of quantized vectors"': HOURS,
+    "python -m genius.evaluation.speed OUT --items 1000000 --ids uniform --batches 1,64,512 --rounds 5 --patience 4 "
+    '--systems "exact;set;fast;geometry;geometry, fast"': GPUS,
     "python -m genius.evaluation.speed assets/demo/reports --items 10000,100000 --ids uniform --rounds 3 --patience 5 "
     "--run assets/demo": "minutes, and overwrites a shipped report",
     "hf upload NAME/SPACE . --repo-type=space": "needs an account",

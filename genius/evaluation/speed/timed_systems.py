@@ -58,7 +58,7 @@ def _beam_search(mode: str, geometry: bool = False, eight_bits: bool = False) ->
         candidate_search = CandidateSearch(IncrementalDecoder(setup.workload.decoder, getattr(torch, dtype)))
         weight, table, budget = 0.0 if geometry else setup.decoder_weight, setup.pool.table, SearchOptions().budget
         start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
-        if mode == "fast":  # as after many searches
+        if mode == "fast" and setup.pool.trie.device.type == "cpu":  # as after many searches; GPUs compute them anew
             norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, table), table)
 
         def search(queries: EncodedQueries) -> Beams:
