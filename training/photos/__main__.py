@@ -34,7 +34,7 @@ ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
         "Pictures: dishes and packaged food, fruit and vegetables in shops, clothes, flowers, animals, tools, "
         "household objects, monuments and emoji.",
         "Texts: their names, titles and captions, and an encyclopedia of everyday things with WordNet's definitions. "
-        "Pairs: entries and products with a picture.",
+        "Pairs: entries and products with a picture. All are in English, and so should your words be.",
         "So an uploaded photograph of a dog or a guitar finds its entry, and pictures of the same kind where the "
         "collection has some. What the collection does not hold cannot be found.",
         "Images are encoded by EfficientNet-Lite2 (ImageNet), texts by all-MiniLM-L6-v2; fusion, quantizer and "
