@@ -7,11 +7,13 @@ with a positive among the generated IDs) at few and many beams, by
 
     geometry         the distance of codewords
     decoder          the run's decoder alone
+    nearest below    the same, but a prefix of at most 16 items (trie.MAX_SCANNED) has the distance of the nearest of
+                     their quantized vectors: what the codes alone say of what lies below, without training
     mass, τ = …      the exact mass below each prefix of a softmax over all items with this temperature, what
                      decoder.mass_temperature teaches (prefix_mass.py): as if a decoder had learned it fully
     all items        exhaustive search over the fused features, as many items as beams
 
-Shapes: b queries, w beams, c children, n items.
+Shapes: b queries, w beams, c children, n items, d dim.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from genius.search.beam import beam_search
 from genius.search.checks import MAX_BEAMS
+from genius.trie.trie import MAX_SCANNED, Trie, expand_on_device
 from training.command_line import expect_run, reported_command
 from training.distributed import expect_one_process
 from training.features import FeatureSet
@@ -46,10 +49,12 @@ from training.prefix_mass import PrefixMass
 from training.validation import targets_seen, unseen_queries
 
 BATCH = 64  # queries searched together
+PRODUCTS = 1 << 18  # of two vectors, computed at once
 BEAMS = "1,2,5,10,20,50"
 TEMPERATURES = "0.01,0.02,0.05"
 
 Found = tuple[Tensor, Tensor]  # (b, w) twice: the ranges low … high − 1 of the ID table that were found
+PrefixScores = Callable[[Tensor, Tensor, int], Tensor]  # query (c,), node (c,), level of their last code -> (c,)
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,8 @@ def measure(
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
     decoder = IncrementalDecoder(IDDecoder.load(run.folder("decoder")).to(device))
     fused = data.candidate_files.fused(fusion)[:, 0]
-    mass = PrefixMass(fused, quantize_all(fused, candidates.modalities, quantizer), quantizer.config.code_sizes, device)
+    codes = quantize_all(fused, candidates.modalities, quantizer)
+    mass = PrefixMass(fused, codes, quantizer.config.code_sizes, device)
     training_targets = np.unique(Pairs.read(collection, "train", candidates).positives)
     queries = read_queries(data, fusion, mass, training_targets, limit, seed)
 
@@ -153,7 +159,12 @@ def measure(
 
         return search
 
-    searches = {"geometry": by_beam_search(0.0), "decoder": by_beam_search(1.0)}
+    nearest = NearestBelow(mass.trie, quantizer, codes[mass.position.argsort().cpu().numpy()])
+    searches = {
+        "geometry": by_beam_search(0.0),
+        f"nearest below, {MAX_SCANNED}": lambda z, width: beams_by(nearest.scores_of(z), mass.trie, len(z), width),
+        "decoder": by_beam_search(1.0),
+    }
     for temperature in temperatures:
         searches[f"mass, τ = {temperature:g}"] = lambda z, width, temperature=temperature: mass_beams(
             mass, z, temperature, width
@@ -199,19 +210,65 @@ def read_queries(
 
 
 def mass_beams(mass: PrefixMass, z: Tensor, temperature: float, width: int) -> Found:
-    """A beam search for features z (b, d) in which a prefix scores what lies below it."""
+    """A beam search for features z (b, d) in which a prefix scores the mass below it."""
     cumulative = mass.cumulative(z, temperature)
-    node = torch.full((len(z), 1), mass.trie.root, device=z.device)
-    for level in range(len(mass.code_sizes)):
-        children = mass.trie.children(node.flatten(), level)
+    return beams_by(lambda query, node, level: mass.masses(cumulative, query, node), mass.trie, len(z), width)
+
+
+def beams_by(prefix_scores: PrefixScores, trie: Trie, queries: int, width: int) -> Found:
+    """A beam search by any scores of prefixes."""
+    node = torch.full((queries, 1), trie.root, device=trie.device)
+    for level in range(trie.levels):
+        children = trie.children(node.flatten(), level)
         query = children.owner // node.shape[1]  # (c,) ascending
-        sizes = torch.bincount(query, minlength=len(z))
-        place = torch.arange(len(query), device=z.device) - (sizes.cumsum(0) - sizes)[query]
-        scores = torch.full((len(z), int(sizes.max())), -1.0, dtype=torch.float64, device=z.device)
-        nodes = torch.full(scores.shape, mass.trie.root, device=z.device)
-        scores[query, place], nodes[query, place] = mass.masses(cumulative, query, children.node), children.node
+        sizes = torch.bincount(query, minlength=queries)
+        place = torch.arange(len(query), device=trie.device) - (sizes.cumsum(0) - sizes)[query]
+        scores = torch.full((queries, int(sizes.max())), -torch.inf, dtype=torch.float64, device=trie.device)
+        nodes = torch.full(scores.shape, trie.root, device=trie.device)
+        scores[query, place], nodes[query, place] = prefix_scores(query, children.node, level).double(), children.node
         node = nodes.gather(1, scores.topk(min(width, int(sizes.min()))).indices)
-    return mass.trie.ranges(node)
+    return trie.ranges(node)
+
+
+class NearestBelow:
+    """Scores of prefixes by their codes: 2⟨z, e⟩ − ‖e‖², where e is what the prefix says of the vectors below it.
+
+    That is the sum of its codewords or, if at most MAX_SCANNED items lie below, the nearest of their quantized vectors.
+    """
+
+    def __init__(self, trie: Trie, quantizer: ResidualQuantizer, codes: np.ndarray):
+        """codes (n, M), in the order of the trie's ID table."""
+        self._trie, self._quantizer = trie, quantizer
+        self._codes = torch.from_numpy(codes.astype(np.int64)).to(trie.device)
+        self._quantized = quantizer.decode(self._codes)  # (n, d)
+
+    def scores_of(self, z: Tensor) -> PrefixScores:
+        """For features z (b, d)."""
+
+        def scores(query: Tensor, node: Tensor, level: int) -> Tensor:
+            low, high = self._trie.ranges(node)
+            few = (high - low <= MAX_SCANNED).nonzero()[:, 0]
+            found = torch.empty(len(node), device=z.device)
+            many = (high - low > MAX_SCANNED).nonzero()[:, 0]
+            prefixes, place = low[many].unique(return_inverse=True)
+            sums = self._quantizer.decode(self._codes[prefixes, : level + 1])
+            found[many] = _nearness(z, query[many], sums, place)
+            if len(few):
+                owner, position = expand_on_device(low[few], (high - low)[few])
+                each = _nearness(z, query[few][owner], self._quantized, position)
+                found[few] = torch.full((len(few),), -torch.inf, device=z.device).scatter_reduce_(
+                    0, owner, each, "amax"
+                )
+            return found
+
+        return scores
+
+
+def _nearness(z: Tensor, query: Tensor, vectors: Tensor, place: Tensor) -> Tensor:
+    """(c,) 2⟨z, e⟩ − ‖e‖² of the queries (c,) and the vectors at these places (c,)."""
+    parts = zip(query.split(PRODUCTS), place.split(PRODUCTS), strict=True)
+    products = [(z[queries] * vectors[places]).sum(-1) for queries, places in parts]
+    return 2 * torch.cat(products) - vectors.square().sum(-1)[place]
 
 
 def nearest_items(mass: PrefixMass, z: Tensor, width: int) -> Found:

@@ -8,8 +8,10 @@ import torch
 import torch.nn.functional as F
 
 from genius.errors import UserError
+from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
 from genius.reading import read_json
-from training.benchmarks.lookahead import main, mass_beams, nearest_items
+from training.benchmarks import lookahead
+from training.benchmarks.lookahead import NearestBelow, beams_by, main, mass_beams, nearest_items
 from training.prefix_mass import PrefixMass
 
 SIZES, ITEMS, TEMPERATURE = (3, 4, 5), 80, 0.05
@@ -51,6 +53,36 @@ def test_the_prefixes_with_most_below_them_are_kept(mass, features, codes, width
         assert rows == [set(np.flatnonzero((codes == beam).all(1)).tolist()) for beam in beams]
 
 
+@pytest.mark.parametrize("scanned", (0, 2, 5, 1000))
+@pytest.mark.parametrize("width", (1, 3, 200))
+def test_a_prefix_of_few_items_is_as_near_as_the_nearest_of_them(mass, codes, width, scanned, monkeypatch):
+    monkeypatch.setattr(lookahead, "MAX_SCANNED", scanned)
+    monkeypatch.setattr(lookahead, "PRODUCTS", 7)
+    torch.manual_seed(0)
+    quantizer = ResidualQuantizer(QuantizerConfig(dim=6, levels=3, codebook_size=5))
+    for codebook in quantizer.codebooks:
+        codebook.copy_(torch.randn_like(codebook) / 3)
+    valid = np.minimum(codes, 4)
+    nearest = NearestBelow(mass.trie, quantizer, valid[mass.position.argsort().numpy()])
+    low, _ = beams_by(nearest.scores_of(Z), mass.trie, len(Z), width)
+    ids = valid[mass.position.argsort().numpy()]
+    for query, z in enumerate(Z):
+
+        def near(vector, z=z):
+            return float(2 * z @ vector - vector @ vector)
+
+        def score(prefix, near=near):
+            below = ids[(ids[:, : len(prefix)] == prefix).all(1)]
+            vectors = below if len(below) <= scanned else [prefix]
+            return max(near(quantizer.decode(torch.tensor([list(map(int, vector))]))[0]) for vector in vectors)
+
+        beams = [()]
+        for level in range(len(SIZES)):
+            grown = {tuple(one[: level + 1]) for one in ids.tolist() if tuple(one[:level]) in beams}
+            beams = sorted(grown, key=score, reverse=True)[:width]
+        assert [tuple(one) for one in ids[low[query].numpy()].tolist()] == beams
+
+
 def test_the_nearest_items_are_those_of_sorting_all(mass, features):
     low, high = nearest_items(mass, Z, 7)
     rows = torch.argsort(mass.position)[low]
@@ -61,7 +93,7 @@ def test_the_command_reports_recall_that_grows_with_the_beams(trained_run, colle
     run = shutil.copytree(trained_run, tmp_path / "run")
     main([str(collection.root), str(run), "--beams", "1,50", "--temperatures", "0.05,0.01", "--limit", "3"])
     report = read_json(run / "reports" / "lookahead.json", dict)
-    names = ["geometry", "decoder", "mass, τ = 0.01", "mass, τ = 0.05", "all items"]
+    names = ["geometry", "nearest below, 16", "decoder", "mass, τ = 0.01", "mass, τ = 0.05", "all items"]
     assert list(dict.fromkeys(entry["scores"] for entry in report["measured"])) == names
     for name in names:
         few, many = (entry["recall"] for entry in report["measured"] if entry["scores"] == name)
