@@ -12,6 +12,10 @@ a run also the change of its results: test queries searched by its own decoder, 
     free head       products with the head cost nothing: what a head of valid children alone could save at most
     geometry        no decoder at all
 
+And, with a run, how many beams of an exact search by its decoder could be skipped because of bounds: log-probabilities
+are at most 0, so nothing below a beam that scores less than the last prefix kept can be kept. The share is that of a
+search that decodes the beams in the best order.
+
 Shapes: b queries, K results.
 """
 
@@ -19,9 +23,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +50,8 @@ from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
 from genius.models.vocabulary_head import VocabularyHead
 from genius.runtime import keep_freed_memory
-from genius.schema import SearchOptions
-from genius.search.beam import MODES
+from genius.schema import LevelTrace, SearchOptions
+from genius.search.beam import MODES, beam_search
 from genius.search.beam_state import Beams
 from genius.search.candidate_search import CandidateSearch
 from genius.search.codewords import unknown_norms
@@ -59,6 +64,7 @@ from training.distributed import expect_one_process
 ROUNDS, PATIENCE = 9, 20.0
 SHIPPED = "as shipped"  # the method that the others are compared with
 BEAMS, BUDGET = SearchOptions().beams, SearchOptions().budget
+BATCH = 32  # queries searched together where time does not count
 
 
 class FreeWeights:
@@ -181,6 +187,26 @@ def measure_changes(engine: Engine, queries: EncodedSplit, names: list[str]) -> 
     return changes
 
 
+def measure_skippable(engine: Engine, queries: EncodedSplit) -> float:
+    """The share of the decoded beams of levels 1 and on that bounds could skip at most."""
+    decoder, traces = IncrementalDecoder(engine.decoder), []
+    for z in queries.encoded.z.split(BATCH):
+        traces += beam_search(decoder, z, engine.pool.trie, BEAMS, decoder_weight=1.0, trace=True).trace
+    skipped, decoded = np.sum([skippable(trace) for trace in traces], axis=0)
+    return float(skipped / decoded)
+
+
+def skippable(trace: Sequence[LevelTrace]) -> tuple[int, int]:
+    """Of one query: the beams that could be skipped, and all that were decoded, at levels 1 and on."""
+    skipped = decoded = 0
+    for before, after in pairwise(trace):
+        beams, kept = before.score[before.kept], after.score[after.kept]
+        decoded += len(beams)
+        if len(kept) == BEAMS:
+            skipped += int((beams < kept.min()).sum())
+    return skipped, decoded
+
+
 def markdown(report: dict[str, Any]) -> str:
     machine, times = report["machine"], report["times"]
     cells = [
@@ -209,6 +235,7 @@ def markdown(report: dict[str, Any]) -> str:
                 ],
                 text_columns=2,
             ),
+            f"Bounds could skip {percent(report['skippable'])} % of the beams of exact search at most.",
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -241,6 +268,7 @@ def main(arguments: list[str]) -> None:
             how = {"limit": options.limit, "seed": options.seed, "phrasing": "seeded", "answerable": True}
             queries = EncodedSplit.encode(engine, collection, read_queries(collection, engine.index, "test", **how))
         report["changes"] = measure_changes(engine, queries, names)
+        report["skippable"] = measure_skippable(engine, queries)
         write_report(options.out / "one_query", report, markdown(report))
 
 

@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,10 +11,19 @@ from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.reading import read_json
+from genius.schema import LevelTrace
 from tests.evaluation.micro import publish_micro_run, write_micro_collection
 from tests.search.tiny import tiny_decoder
 from training.benchmarks import one_query
-from training.benchmarks.one_query import EXACT, SHIPPED, chosen_methods, main, with_free_head, with_half_prefix
+from training.benchmarks.one_query import (
+    EXACT,
+    SHIPPED,
+    chosen_methods,
+    main,
+    skippable,
+    with_free_head,
+    with_half_prefix,
+)
 
 
 @pytest.mark.parametrize(("prepare", "within"), [(EXACT["int8"], 0.01), (with_half_prefix, 1e-4)])
@@ -57,7 +67,26 @@ def test_the_command_reports_times_and_changes(tmp_path, monkeypatch):
     names = ["as shipped", "bfloat16", "int8", "half prefix", "free head", "geometry"]
     assert list(report["times"]["milliseconds"]["set"]) == names
     same = {(change["mode"], change["method"]): change["same_candidates"] for change in report["changes"]}
+    assert 0 <= report["skippable"] < 1
     assert same["set", "as shipped"] == 1 and len(same) == 3 * 4 and all(0 <= share <= 1 for share in same.values())
+
+
+def test_a_beam_below_the_last_prefix_that_is_kept_could_be_skipped(monkeypatch):
+    monkeypatch.setattr(one_query, "BEAMS", 3)
+
+    def level(scores: list[float], kept: int) -> LevelTrace:
+        scores, none = np.array(scores), np.zeros(len(scores), int)
+        return LevelTrace(none, none, scores, scores, np.arange(len(scores)) < kept, none, scores)
+
+    levels = [
+        level([-1, -2], 2),
+        level([-1.5, -3, -4, -9], 3),
+        level([-2, -2.5, -3.5, -3.6], 3),
+        level([-4, -5, -6], 3),
+    ]
+    assert skippable(levels[:2]) == (0, 2)
+    assert skippable(levels) == (1, 2 + 3 + 3)  # the beam of -4, once -3.5 is the last one kept
+    assert skippable([level([-1, -2], 2), level([-1.1, -1.2], 2)]) == (0, 2)  # all prefixes are kept
 
 
 def test_the_decoder_that_others_are_compared_with_stays_and_an_unknown_method_is_refused():
