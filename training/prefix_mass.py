@@ -22,7 +22,7 @@ from torch import Tensor
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 
-NUMBERS = {"cpu": 1 << 25, "cuda": 1 << 28}  # similarities in memory at once; at least 12 bytes each
+NUMBERS = {"cpu": 1 << 25, "cuda": 1 << 27}  # similarities in memory at once; at least 12 bytes each
 
 
 class Targets(NamedTuple):

@@ -1,7 +1,7 @@
 """k-means: by faiss on the CPU and, for points that lie on a GPU, by Lloyd's iterations there.
 
 The published start of the codebooks is 1,000 iterations at each of 8 levels, of 16,000 points and 4,096 centroids of
-768 numbers. On 16 cores beside an H200, faiss had not done 100 of them at each level in 75 seconds.
+768 numbers. On 16 cores beside an H200, faiss had not done 100 of them at each level after a minute.
 
 Shapes: n points, k centroids, d dim.
 """

@@ -49,7 +49,7 @@ class QuantizerConfig:
 
     dim: Size = 768
     levels: Depth = 9  # length of an ID, modality included
-    codebook_size: Size = 4096  # K; k-means splits empty clusters, the published one keeps their old centroids
+    codebook_size: Size = 4096  # K; k-means fills empty clusters, the published one keeps their old centroids
     modality_code: str = "forced"  # one of MODALITY_CODES; the published first code is emergent
     shared: bool = False  # all levels but the first use one codebook (supplement, C.5)
     gradient: str = "rotation"  # one of GRADIENTS: how the loss reaches z through the codes

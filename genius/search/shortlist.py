@@ -61,7 +61,7 @@ def shortlist(
 def shortlist_on_device(beams: Beams, pool: Pool, codewords: Codewords, features: Tensor, at_most: int) -> Candidates:
     """`shortlist` of all items below the beams, computed where the trie is: for GPUs.
 
-    Only the result is copied to the CPU. Norms are computed anew, which takes a GPU less time than to fetch known ones.
+    Only the result is copied to the CPU. Norms are not kept but computed in every search.
     """
     low, width = beams.low, beams.low.shape[1]  # (b, w)
     items = beams.high - low

@@ -247,9 +247,8 @@ class NearestBelow:
 
         def scores(query: Tensor, node: Tensor, level: int) -> Tensor:
             low, high = self._trie.ranges(node)
-            few = (high - low <= MAX_SCANNED).nonzero()[:, 0]
-            found = torch.empty(len(node), device=z.device)
-            many = (high - low > MAX_SCANNED).nonzero()[:, 0]
+            is_few, found = high - low <= MAX_SCANNED, torch.empty(len(node), device=z.device)
+            few, many = is_few.nonzero()[:, 0], (~is_few).nonzero()[:, 0]
             prefixes, place = low[many].unique(return_inverse=True)
             sums = self._quantizer.decode(self._codes[prefixes, : level + 1])
             found[many] = _nearness(z, query[many], sums, place)
