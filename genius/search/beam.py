@@ -103,7 +103,7 @@ def beam_search(
         if level == 0:
             recorder.record_first_codes(scores.log_probs)
         continuations = _continuations(prefixes, trie, scores, decoded, level)  # (c,)
-        best = _top(  # (b, ≥ v) positions
+        best = best_positions(  # (b, ≥ v) positions
             continuations.score, trie.lowest(continuations.node), continuations.query, len(prefixes.query), widest
         )
         recorder.record_level(prefixes, continuations, best, decoded)
@@ -184,11 +184,11 @@ def _continuations(prefixes: Prefixes, trie: Trie, scores: Scores, decoded: Tens
     return Continuations(owner // width, owner % width, code, children.node, log_prob, before + gain, before + bound)
 
 
-def _top(scores: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) -> Tensor:
-    """Positions (b, ≤ width) of the best continuations of each query, best first, padded with −1.
+def best_positions(scores: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) -> Tensor:
+    """Positions (b, ≤ width) of the highest scores of each query, best first, padded with −1.
 
-    scores, ids, query (c,); query ascending. Equal scores are ordered by `ids`. Score and ID become one integer, so
-    that a single top-k decides, independently of the rest of the batch.
+    scores, ids, query (c,); query ascending, ids below 2³². Equal scores are ordered by `ids`. Score and ID become one
+    integer, so that a single top-k decides, independently of the rest of the batch.
     """
     sizes = torch.bincount(query, minlength=queries)
     starts = sizes.cumsum(0) - sizes

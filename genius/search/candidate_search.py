@@ -15,11 +15,9 @@ from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, expand_beams
 from genius.search.codewords import Codewords
-from genius.search.shortlist import shortlist, shortlist_on_device
+from genius.search.shortlist import shortlist, shortlist_size
 from genius.trie.pool import Pool
 from genius.trie.trie import Trie
-
-SHORTLIST = 10  # items below the beams of mode fast, for each that is re-ranked
 
 
 class CandidateSearch:
@@ -40,11 +38,11 @@ class CandidateSearch:
         certify: bool = False,
         **options: Any,
     ) -> Beams:
-        """`beam_search` of z (b, d) with these options; in mode fast its shortlist has SHORTLIST · budget items.
+        """`beam_search` of z (b, d) with these options; in mode fast it stops at the shortlist for this budget.
 
         widen_to: search again with more beams, up to so many, until the result is certified; None: search once.
         """
-        options |= {"mode": mode, "shortlist_size": budget * SHORTLIST}
+        options |= {"mode": mode, "shortlist_size": shortlist_size(budget, trie.items)}
         if widen_to is None:
             return beam_search(self.decoder, z, trie, beams, certify=certify, **options)
         return widen_until_certified(self.decoder, z, trie, beams, widen_to, **options)
@@ -58,6 +56,4 @@ class CandidateSearch:
         """
         if mode != "fast":
             return expand_beams(beams, pool.table)
-        if pool.trie.device.type == "cpu":
-            return shortlist(expand_beams(beams, pool.table), pool.table, self.codewords, norms, z, budget)
-        return shortlist_on_device(beams, pool, self.codewords, z, budget)
+        return shortlist(beams, pool, self.codewords, norms, z, budget)

@@ -3,94 +3,110 @@
 A fast search stops at prefixes, and all codes below them are known. So the codes that were not decoded cost a few
 additions an item instead of a step of the decoder, and none of them can be discarded too early. Figures: README.md.
 
-Shapes: b queries, w beams, t candidates of all queries together, n items of the index, d dim.
+Shapes: b queries, w beams, t items of the shortlists of all queries together, p of those that are left, n items of the
+index, d dim.
 """
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from genius.search.beam import best_positions
 from genius.search.beam_state import Beams
-from genius.search.candidates import BLOCK, MAX_CANDIDATES, Candidates, positions_in_lists
+from genius.search.candidates import MAX_CANDIDATES, Candidates
 from genius.search.codewords import Codewords
-from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
 from genius.trie.trie import expand_on_device
 
-DEVICE_BLOCK = 1 << 17  # candidates whose quantized vectors are in a GPU's memory at once: 0.4 GB at d = 768
+OF_BUDGET = 10  # items of a shortlist for each that is re-ranked; as many are compared by distance
+OF_ROOT = 10  # or so many times √n items, if that is more
+BLOCK = 1 << 17  # items whose codes, and on a GPU quantized vectors, are in memory at once: 0.4 GB at d = 768
+CPU_BLOCK = 16_384  # items whose quantized vectors are in memory at once on a CPU
+
+
+def shortlist_size(budget: int, items: int) -> int:
+    """The most items below the beams of mode fast, when `budget` of `items` are re-ranked.
+
+    It grows with the root of the index, as the part of it does that an inverted file reads.
+    """
+    return max(OF_BUDGET * budget, round(OF_ROOT * sqrt(items)))
 
 
 @torch.inference_mode()
 def shortlist(
-    candidates: Candidates, table: IDTable, codewords: Codewords, norms: np.ndarray, features: Tensor, at_most: int
+    beams: Beams, pool: Pool, codewords: Codewords, norms: np.ndarray, features: Tensor, budget: int
 ) -> Candidates:
-    """The `at_most` candidates of each query whose quantized vectors are nearest to its features, nearest first.
+    """The `budget` items below the beams of each query whose quantized vectors are nearest to its features.
 
-    table: the one that numbers the candidates' IDs. norms (n,): ‖ẑ‖² by row of the index, NaN where not known; those
-    of the candidates are added, since they are most of the work: at d = 768, 12 ms for 2,000 items. features (b, d)
-    fused. Equal distances keep the order of the candidates.
-    """
-    products = codewords.products(features)
-    nearness = np.empty(len(candidates.row), dtype=np.float32)  # 2⟨z, ẑ⟩ − ‖ẑ‖²
-    for first in range(0, len(nearness), BLOCK):
-        part = slice(first, first + BLOCK)
-        numbers = codewords.numbers(table, candidates.id[part])
-        query = torch.from_numpy(candidates.query[part]).to(numbers.device)
-        inner = products.take(numbers + query[:, None] * products.shape[1]).sum(1)
-        rows = candidates.row[part]
-        new = np.flatnonzero(np.isnan(norms[rows]))
-        norms[rows[new]] = codewords.sums(numbers[torch.from_numpy(new)]).square().sum(1).cpu().numpy()
-        nearness[part] = inner.cpu().numpy() - norms[rows]
-    order = np.lexsort((candidates.generated_rank, -nearness, candidates.query))
-    place = positions_in_lists(candidates.counts)
-    chosen, place = order[place < at_most], place[place < at_most]
-    return Candidates(
-        candidates.query[chosen],
-        candidates.row[chosen],
-        candidates.id[chosen],
-        candidates.beam[chosen],
-        candidates.score[chosen],
-        place + 1,
-        np.minimum(candidates.counts, at_most),
-    )
+    They are nearest first; equal distances are in the order of beams, then of the ID table. pool: the one that was
+    searched. features (b, d), fused. Of a shortlist longer than OF_BUDGET · budget, so many are compared by distance:
+    those with the highest inner products, which need no norms.
 
-
-@torch.inference_mode()
-def shortlist_on_device(beams: Beams, pool: Pool, codewords: Codewords, features: Tensor, at_most: int) -> Candidates:
-    """`shortlist` of all items below the beams, computed where the trie is: for GPUs.
-
-    Only the result is copied to the CPU. Norms are not kept but computed in every search.
+    norms (n,): ‖ẑ‖² by row of the index, NaN where not known; those that were needed are added, since they are most of
+    the work: at d = 768, 12 ms for 2,000 items. On a GPU they are computed in every search instead.
     """
     low, width = beams.low, beams.low.shape[1]  # (b, w)
-    items = beams.high - low
-    sizes = items.minimum((MAX_CANDIDATES - (items.cumsum(1) - items)).clamp_(min=0))  # as expand_beams takes them
+    items, longest = beams.high - low, max(MAX_CANDIDATES, shortlist_size(budget, pool.trie.items))
+    sizes = items.minimum((longest - (items.cumsum(1) - items)).clamp_(min=0))
     beam, position = expand_on_device(low.flatten(), sizes.flatten())  # (t,)
-    query, products = beam // width, codewords.products(features)
-    offsets = torch.from_numpy(codewords.offsets).to(position.device)
-    nearness = torch.empty(len(position), device=position.device)  # 2⟨z, ẑ⟩ − ‖ẑ‖²
-    for first in range(0, len(position), DEVICE_BLOCK):
-        part = slice(first, first + DEVICE_BLOCK)
-        numbers = pool.trie.codes(position[part]) + offsets
-        inner = products.take(numbers + query[part, None] * products.shape[1]).sum(1)
-        nearness[part] = inner - codewords.sums(numbers).square().sum(1)
-    order = nearness.argsort(descending=True, stable=True)
-    order = order[query[order].argsort(stable=True)]
-    counts = sizes.sum(1)
-    place = torch.arange(len(query), device=query.device) - (counts.cumsum(0) - counts)[query]
-    chosen = order[place < at_most]
-    query, beam, position, score, place, counts = (
+    place = torch.arange(len(beam), device=beam.device)
+    inner = _inner_products(position, beam // width, pool, codewords, features)  # (t,)
+    if int(sizes.sum(1).max()) > OF_BUDGET * budget:
+        place = _best(inner, place, beam // width, len(low), OF_BUDGET * budget)  # (p,)
+    nearness = inner[place] - _squared_norms(position[place], pool, codewords, norms)
+    nearest = _best(nearness, place, beam[place] // width, len(low), budget)
+    place = place[nearest]
+    counts = sizes.sum(1).clamp_(max=budget)
+    rank = torch.arange(len(place), device=place.device) - (counts.cumsum(0) - counts)[beam[place] // width] + 1
+    query, beam, position, score, rank, counts = (
         values.cpu().numpy()
         for values in (
-            query[chosen],
-            beam[chosen],
-            position[chosen],
-            beams.scores.flatten()[beam[chosen]],
-            place[place < at_most],
-            counts.clamp(max=at_most),
+            beam[place] // width,
+            beam[place],
+            position[place],
+            beams.scores.flatten()[beam[place]],
+            rank,
+            counts,
         )
     )
-    return Candidates(
-        query, pool.table.rows[position].astype(np.int64), pool.table.ids_of(position), beam, score, place + 1, counts
-    )
+    rows, ids = pool.table.rows[position].astype(np.int64), pool.table.ids_of(position)
+    return Candidates(query, rows, ids, beam, score, rank, counts)
+
+
+def _inner_products(position: Tensor, query: Tensor, pool: Pool, codewords: Codewords, features: Tensor) -> Tensor:
+    """(t,) 2⟨z, ẑ⟩ of the items at these positions of the ID table (t,) and the queries (t,)."""
+    products = codewords.products(features)  # (b, codewords of all levels)
+    parts = [
+        products.take(_numbers(places, pool, codewords) + (queries * products.shape[1])[:, None]).sum(1)
+        for places, queries in zip(position.split(BLOCK), query.split(BLOCK), strict=True)
+    ]
+    return torch.cat(parts)
+
+
+def _squared_norms(position: Tensor, pool: Pool, codewords: Codewords, known: np.ndarray) -> Tensor:
+    """(p,) ‖ẑ‖² of the items at these positions (p,) of the ID table; known (n,): see `shortlist`."""
+    if position.device.type != "cpu":
+        return torch.cat([_decoded_norms(part, pool, codewords) for part in position.split(BLOCK)])
+    rows = pool.table.rows[position.numpy()]
+    for new in torch.from_numpy(np.flatnonzero(np.isnan(known[rows]))).split(CPU_BLOCK):
+        known[rows[new.numpy()]] = _decoded_norms(position[new], pool, codewords).numpy()
+    return torch.from_numpy(known[rows])
+
+
+def _decoded_norms(position: Tensor, pool: Pool, codewords: Codewords) -> Tensor:
+    return codewords.sums(_numbers(position, pool, codewords)).square().sum(1)
+
+
+def _numbers(position: Tensor, pool: Pool, codewords: Codewords) -> Tensor:
+    """(p, M) numbers of the codewords of the items at these positions (p,)."""
+    return pool.trie.codes(position) + torch.from_numpy(codewords.offsets).to(position.device)
+
+
+def _best(scores: Tensor, order: Tensor, query: Tensor, queries: int, at_most: int) -> Tensor:
+    """Places of the highest scores of each query, query by query, best first; equal ones by `order`; all (p,)."""
+    best = best_positions(scores, order, query, queries, at_most)
+    return best[best >= 0]

@@ -58,6 +58,7 @@ class Trie:
         self.levels = len(table.code_sizes)
         self.prefix: tuple[int, ...] = ()  # codes that every ID must begin with
         self.root = len(table) if table.distinct > 1 else ~0
+        self.items = len(table)
         self._fields = fields(table.code_sizes)
         self._bounds = self.crowded.levels.tolist()
         self._low, self._first_edge, self._edge_code, self._edge_low = (
@@ -172,7 +173,8 @@ class Trie:
 
     def codes(self, positions: Tensor) -> Tensor:
         """Positions of items (p,) -> their codes (p, M) long, as `IDTable.codes` reads them."""
-        return torch.stack([_read_level(self._packed, positions, field) for field in self._fields], dim=1)
+        columns = self._packed.index_select(0, positions).T.contiguous()  # (B, p): memory is read once for all levels
+        return torch.stack([_code(columns[field.first : field.last + 1], field) for field in self._fields], dim=1)
 
     def item_counts(self, nodes: Tensor) -> Tensor:
         """The number of items below each prefix: nodes (…,) -> (…,)."""
@@ -257,7 +259,12 @@ def _inside(low: np.ndarray, high: np.ndarray, n: int) -> np.ndarray:
 
 def _read_level(packed: Tensor, positions: Tensor, field: Field) -> Tensor:
     """`read_level` on the device: packed IDs (n, B) uint8 at positions (p,) -> (p,) long."""
-    value = packed[:, field.first].index_select(0, positions).long()
-    for byte in range(field.first + 1, field.last + 1):
-        value = value.bitwise_left_shift_(8).bitwise_or_(packed[:, byte].index_select(0, positions))
+    return _code([packed[:, byte].index_select(0, positions) for byte in range(field.first, field.last + 1)], field)
+
+
+def _code(columns: Sequence[Tensor], field: Field) -> Tensor:
+    """The code (p,) long in these bytes of packed IDs, (p,) uint8 each, highest first."""
+    value = columns[0].long()
+    for column in columns[1:]:
+        value = value.bitwise_left_shift_(8).bitwise_or_(column)
     return value.bitwise_right_shift_(field.shift).bitwise_and_(field.mask)

@@ -12,7 +12,7 @@ from genius import runtime
 from genius.errors import UserError
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
-from genius.search import candidate_search, retriever
+from genius.search import candidate_search, retriever, shortlist
 from genius.search import engine as engine_module
 from genius.search.batching import Caller
 from genius.search.beam import beam_search
@@ -166,7 +166,8 @@ def test_mode_set_is_the_default_without_a_ranker_but_for_an_order_by_score_and_
 
 @pytest.mark.parametrize("budget", [1, 3, 8, 25])
 def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
-    monkeypatch.setattr(candidate_search, "SHORTLIST", 3)
+    monkeypatch.setattr(shortlist, "OF_BUDGET", 3)
+    monkeypatch.setattr(shortlist, "OF_ROOT", 0)
     index, z = engine.index, engine.encode(QUERIES).z
     quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
     options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)

@@ -6,9 +6,8 @@ import torch
 
 from genius.search import shortlist as module
 from genius.search.beam_state import Beams
-from genius.search.candidates import Candidates, expand_beams
 from genius.search.codewords import Codewords, unknown_norms
-from genius.search.shortlist import shortlist, shortlist_on_device
+from genius.search.shortlist import shortlist, shortlist_size
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
 from genius.trie.trie import Trie
@@ -21,76 +20,84 @@ def world():
     rng = np.random.default_rng(0)
     books = [torch.from_numpy(rng.normal(size=(size, DIM)).astype(np.float32)) for size in SIZES]
     table = IDTable.build(rng.integers(SIZES, size=(N, len(SIZES))), SIZES)
-    return table, books, torch.from_numpy(rng.normal(size=(QUERIES, DIM)).astype(np.float32))
+    pool = Pool(table, Trie(table))
+    return pool, books, torch.from_numpy(rng.normal(size=(QUERIES, DIM)).astype(np.float32))
 
 
-def drawn(table: IDTable, counts: list[int]) -> Candidates:
-    """So many candidates of each query, in an order drawn by chance."""
-    rng = np.random.default_rng(1)
-    positions = np.concatenate([rng.permutation(N)[:count] for count in counts])
-    query = np.repeat(np.arange(len(counts)), counts)
-    rank = np.concatenate([np.arange(count) + 1 for count in counts])
-    score = rng.random(len(query)).astype(np.float32)
-    rows, ids = table.rows[positions].astype(np.int64), table.ids_of(positions)
-    return Candidates(query, rows, ids, query * 3 + rank % 3, score, rank, np.array(counts))
+def drawn_beams(seed: int = 2) -> Beams:
+    """Three ranges of the table for each query in random order; two for the first, none for the last."""
+    rng = np.random.default_rng(seed)
+    ends = np.stack([np.sort(rng.permutation(N)[:6]).reshape(3, 2)[rng.permutation(3)] for _ in range(QUERIES)])
+    ends[0, 2], ends[3] = 0, 0
+    low, high = torch.from_numpy(ends).unbind(2)
+    scores = torch.rand(low.shape, generator=torch.Generator().manual_seed(seed))
+    return Beams(low, high, scores, scores, low, scores, low[:, 0])
 
 
-def distance(z: np.ndarray, books: list[torch.Tensor], codes: np.ndarray) -> float:
-    words = [book.double().numpy()[code] for book, code in zip(books, codes, strict=True)]
-    return float(((z - sum(words)) ** 2).sum())
-
-
-@pytest.mark.parametrize("block", [13, 16_384])
-@pytest.mark.parametrize("at_most", [1, 9, 500])
-@pytest.mark.parametrize("known", [False, True])
-def test_the_nearest_candidates_of_each_query_are_kept_nearest_first(world, monkeypatch, block, at_most, known):
-    monkeypatch.setattr(module, "BLOCK", block)
-    table, books, features = world
-    given = drawn(table, [60, 0, 5, 200])
-    norms = unknown_norms(N)
-    if known:  # of a search before
-        shortlist(drawn(table, [10, 30, 30, 7]), table, Codewords(books), norms, features, 3)
-    kept = shortlist(given, table, Codewords(books), norms, features, at_most)
-    assert kept.counts.tolist() == [min(count, at_most) for count in (60, 0, 5, 200)]
-    assert len(kept.row) == kept.counts.sum() and (np.diff(kept.query) >= 0).all()
+def slow_shortlist(beams: Beams, pool: Pool, books, features, budget: int, compared: int, room: int) -> list[list]:
+    """(position, beam) of each query, nearest first."""
+    found = []
     for query, z in enumerate(features.double().numpy()):
-        theirs = np.flatnonzero(given.query == query)
-        far = {at: distance(z, books, table.codes(given.id[at])) for at in theirs}
-        slow = sorted(theirs, key=lambda at: (round(far[at], 4), given.generated_rank[at]))[:at_most]
-        mine = kept.query == query
-        for name in ("row", "id", "beam", "score"):
-            assert getattr(kept, name)[mine].tolist() == getattr(given, name)[slow].tolist()
-        assert kept.generated_rank[mine].tolist() == list(range(1, len(slow) + 1))
-
-
-def test_items_that_share_an_id_keep_their_order(world):
-    table, books, features = world
-    shared = int(table.shared[0])
-    rows = table.rows[shared : shared + 3].astype(np.int64)
-    same = np.full(3, shared)
-    given = Candidates(np.zeros(3, int), rows, same, same, same.astype(np.float32), np.arange(3) + 1, np.array([3]))
-    assert (
-        shortlist(given, table, Codewords(books), unknown_norms(N), features[:1], 2).row.tolist() == rows[:2].tolist()
-    )
+        items = [
+            (position, beam)
+            for beam in range(3)
+            for position in range(int(beams.low[query, beam]), int(beams.high[query, beam]))
+        ][:room]
+        vectors = {}
+        for position, _ in items:
+            codes = pool.table.codes(pool.table.ids_of(np.array([position])))[0]
+            vectors[position] = sum(book.double().numpy()[code] for book, code in zip(books, codes, strict=True))
+        items = sorted(items, key=lambda item: -round(float(vectors[item[0]] @ z), 4))[:compared]
+        in_order = sorted(items, key=lambda item: item[1])
+        found.append(sorted(in_order, key=lambda item: round(float(((vectors[item[0]] - z) ** 2).sum()), 4))[:budget])
+    return found
 
 
 @pytest.mark.parametrize("block", [13, 1 << 17])
-@pytest.mark.parametrize("at_most", [1, 9, 500])
+@pytest.mark.parametrize("budget", [1, 9, 500])
 @pytest.mark.parametrize("room", [25, 10_000])
-def test_on_a_device_the_same_candidates_are_found_in_the_same_order(world, monkeypatch, block, at_most, room):
-    """Of whole buckets, empty beams and more items than a query may have; here the device is the CPU."""
-    monkeypatch.setattr(module, "DEVICE_BLOCK", block)
+@pytest.mark.parametrize("known", [False, True])
+def test_the_nearest_items_below_the_beams_are_kept_nearest_first(world, monkeypatch, block, budget, room, known):
+    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(module, "CPU_BLOCK", block)
     monkeypatch.setattr(module, "MAX_CANDIDATES", room)
-    table, books, features = world
-    ends = np.sort(np.random.default_rng(2).permutation(N)[: QUERIES * 6].reshape(QUERIES, 3, 2), axis=2)
-    ends[0, 2], ends[3] = 0, 0  # padding; no beam at all
-    low, high = torch.from_numpy(ends).unbind(2)
-    scores = torch.rand(low.shape, generator=torch.Generator().manual_seed(0))
-    beams = Beams(low, high, scores, scores, low, scores, low[:, 0])
-    expected = shortlist(
-        expand_beams(beams, table, at_most=room), table, Codewords(books), unknown_norms(N), features, at_most
-    )
-    found = shortlist_on_device(beams, Pool(table, Trie(table)), Codewords(books), features, at_most)
-    assert len(found.row) and found.counts.tolist() == expected.counts.tolist()
-    for name in ("query", "row", "id", "beam", "score", "generated_rank"):
-        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+    monkeypatch.setattr(module, "shortlist_size", lambda budget, items: 10)
+    pool, books, features = world
+    norms = unknown_norms(N)
+    if known:  # of a search before
+        shortlist(drawn_beams(seed=3), pool, Codewords(books), norms, features, 3)
+    beams = drawn_beams()
+    kept = shortlist(beams, pool, Codewords(books), norms, features, budget)
+    expected = slow_shortlist(beams, pool, books, features, budget, 10 * budget, room)
+    assert kept.counts.tolist() == [len(items) for items in expected] and kept.counts[3] == 0
+    assert len(kept.row) == kept.counts.sum() > 0
+    for query, items in enumerate(expected):
+        mine, positions = kept.query == query, np.array([position for position, _ in items], dtype=int)
+        assert kept.row[mine].tolist() == pool.table.rows[positions].tolist()
+        assert kept.id[mine].tolist() == pool.table.ids_of(positions).tolist()
+        assert kept.beam[mine].tolist() == [3 * query + beam for _, beam in items]
+        assert kept.score[mine].tolist() == [float(beams.scores[query, beam]) for _, beam in items]
+        assert kept.generated_rank[mine].tolist() == list(range(1, len(items) + 1))
+
+
+def test_items_that_share_an_id_keep_their_order(world):
+    pool, books, features = world
+    shared = int(pool.table.shared[0])
+    low, one = torch.tensor([[shared]]), torch.ones(1, 1)
+    beams = Beams(low, low + 3, one, one, low, one, low[:, 0])
+    found = shortlist(beams, pool, Codewords(books), unknown_norms(N), features[:1], 2)
+    assert pool.table.bucket_sizes(np.array([shared])) >= 3
+    assert found.row.tolist() == pool.table.rows[shared : shared + 2].tolist()
+
+
+def test_norms_are_computed_for_those_that_are_compared_by_distance_only(world):
+    pool, books, features = world
+    norms, low = unknown_norms(N), torch.zeros(1, 1, dtype=torch.long)
+    beams = Beams(low, low + N, low.float(), low.float(), low, low.float(), low[:, 0])
+    shortlist(beams, pool, Codewords(books), norms, features[:1], 2)
+    assert (~np.isnan(norms)).sum() == 20
+
+
+def test_a_shortlist_is_ten_times_the_budget_or_grows_with_the_root_of_the_index():
+    assert [shortlist_size(200, items) for items in (1, 9_561, 40_000, 1_000_000)] == [2_000, 2_000, 2_000, 10_000]
+    assert shortlist_size(50, 40_000) == 2_000 and shortlist_size(3_000, 40_000) == 30_000
