@@ -65,13 +65,15 @@ def beam_search(
     mode: str = "exact",
     decoder_weight: float = 1.0,
     shortlist_size: int | None = None,
+    shortlist_prefixes: int | None = None,
     trace: bool = False,
     certify: bool = False,
 ) -> Beams:
     """features (b, d), fused and normalized -> the `beams` best valid IDs of each query, or all if fewer.
 
     mode: see above; the result of set and fast may be prefixes, see `Beams`. shortlist_size: the most items below the
-    prefixes that mode fast returns, which needs it. certify: also bound what was discarded, for which every mode
+    prefixes that mode fast returns, which needs it. shortlist_prefixes: the most prefixes that it returns, at least its
+    beams; by default as many as items. certify: also bound what was discarded, for which every mode
     decodes all its beams to the end. Raises ValueError for an unknown mode, and without a needed size.
 
     Every valid prefix continues to an ID. So at each level either all queries hold all prefixes, or each holds
@@ -83,7 +85,7 @@ def beam_search(
     if fast and shortlist_size is None:
         raise ValueError("mode fast needs the size of the shortlist")
     beams = -(-beams // FAST_BEAM_DIVISOR) if fast else beams
-    widest = max(beams * TRACE_FACTOR if trace else beams, shortlist_size if fast else 0)
+    widest = max(beams * TRACE_FACTOR if trace else beams, (shortlist_prefixes or shortlist_size) if fast else 0)
     scorer = Scorer(
         decoder,
         features,

@@ -118,7 +118,8 @@ def slow_fast_search(decoder, query: int, ids: list[tuple], items: dict, beams: 
 @WEIGHTS
 @pytest.mark.parametrize("budget", [1, 12, 60])
 @pytest.mark.parametrize("n, seed", [(2, 0), (40, 1), (300, 2)])
-def test_mode_fast_stops_at_few_items_and_does_not_decode_prefixes_with_one_id(n, seed, budget, weight):
+@pytest.mark.parametrize("prefixes", [None, 1, 11])
+def test_mode_fast_stops_at_few_items_and_does_not_decode_prefixes_with_one_id(n, seed, budget, weight, prefixes):
     table, trie = build(n, seed)
     decoder, beams = FixedDecoder(SIZES, QUERIES, seed=seed), 8
     found = beam_search(
@@ -129,12 +130,14 @@ def test_mode_fast_stops_at_few_items_and_does_not_decode_prefixes_with_one_id(n
         mode="fast",
         decoder_weight=weight,
         shortlist_size=budget,
+        shortlist_prefixes=prefixes,
     )
     ids = all_ids(table)
     everything = [tuple(codes) for codes in table.codes(np.arange(len(table.packed))).tolist()]
     items = {codes: everything.count(codes) for codes in ids}
     for query in range(QUERIES):
         kept, decoded = slow_fast_search(decoder, query, ids, items, beams, weight, budget)
+        kept = kept[: max(prefixes, beams) if prefixes else None]
         there = found.high[query] > found.low[query]
         assert found.scored[query] == decoded and there.sum() == len(kept)
         np.testing.assert_allclose(found.scores[query][there], [score for score, _ in kept], rtol=1e-4, atol=1e-4)
