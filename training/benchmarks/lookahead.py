@@ -12,6 +12,8 @@ with a positive among the generated IDs) at few and many beams, by
     mass, τ = …      the exact mass below each prefix of a softmax over all items with this temperature, what
                      decoder.mass_temperature teaches (prefix_mass.py): as if a decoder had learned it fully
     all items        exhaustive search over the fused features, as many items as beams
+    by the ranker    the same two by the scores of the run's ranker, where it has one, without the parts that a beam
+                     search gives
 
 Shapes: b queries, w beams, c children, n items, d dim.
 """
@@ -20,11 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
@@ -36,6 +40,7 @@ from genius.files import write_report
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
+from genius.models.ranker import Ranker
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from genius.search.beam import beam_search
@@ -52,6 +57,7 @@ BATCH = 64  # queries searched together
 PRODUCTS = 1 << 18  # of two vectors, computed at once
 BEAMS = "1,2,5,10,20,50"
 TEMPERATURES = "0.01,0.02,0.05"
+RANKER_TEMPERATURE = 0.5  # on photographs better than 1 and 2
 
 Found = tuple[Tensor, Tensor]  # (b, w) twice: the ranges low … high − 1 of the ID table that were found
 PrefixScores = Callable[[Tensor, Tensor, int], Tensor]  # query (c,), node (c,), level of their last code -> (c,)
@@ -62,6 +68,7 @@ class ValidationQueries:
     """What is searched for."""
 
     z: Tensor  # (q, d) fused features
+    embeddings: Tensor  # (q, d)
     positives: list[np.ndarray]  # (q,) positions of their positives in the ID table
     rows: np.ndarray  # (q,) number of the (task, dataset) row
     unseen: np.ndarray  # (q,) bool: no positive was a training target
@@ -161,19 +168,36 @@ def measure(
 
     nearest = NearestBelow(mass.trie, quantizer, codes[mass.position.argsort().cpu().numpy()])
     searches = {
-        "geometry": by_beam_search(0.0),
-        f"nearest below, {MAX_SCANNED}": lambda z, width: beams_by(nearest.scores_of(z), mass.trie, len(z), width),
-        "decoder": by_beam_search(1.0),
+        "geometry": (by_beam_search(0.0), queries.z),
+        f"nearest below, {MAX_SCANNED}": (
+            lambda z, width: beams_by(nearest.scores_of(z), mass.trie, len(z), width),
+            queries.z,
+        ),
+        "decoder": (by_beam_search(1.0), queries.z),
     }
     for temperature in temperatures:
-        searches[f"mass, τ = {temperature:g}"] = lambda z, width, temperature=temperature: mass_beams(
-            mass, z, temperature, width
+        searches[f"mass, τ = {temperature:g}"] = (partial(mass_beams, mass, temperature=temperature), queries.z)
+    searches["all items"] = (partial(nearest_items, mass), queries.z)
+    if run.has("ranker"):
+        vectors, items = ranker_vectors(
+            Ranker.load(run.folder("ranker")),
+            queries,
+            data.candidate_files.embedding,
+            fused,
+            quantizer.decode(torch.from_numpy(codes.astype(np.int64)).to(device)).cpu(),
+            candidates.modalities,
         )
-    searches["all items"] = lambda z, width: nearest_items(mass, z, width)
+        by_ranker = PrefixMass(items.numpy(), codes, quantizer.config.code_sizes, device)
+        norm = float(vectors.norm(dim=-1).mean())  # of all queries, which PrefixMass normalizes
+        searches[f"mass by the ranker, τ = {RANKER_TEMPERATURE:g}"] = (
+            partial(mass_beams, by_ranker, temperature=RANKER_TEMPERATURE / norm),
+            vectors,
+        )
+        searches["all items by the ranker"] = (partial(nearest_items, by_ranker), vectors)
     measured = []
-    for name, search in searches.items():
+    for name, (search, vectors) in searches.items():
         for width in beams:
-            parts = [search(z, width) for z in queries.z.to(device).split(BATCH)]
+            parts = [search(part, width=width) for part in vectors.to(device).split(BATCH)]
             found = tuple(torch.cat(values) for values in zip(*parts, strict=True))
             measured.append(
                 {
@@ -203,10 +227,32 @@ def read_queries(
     position = mass.position.cpu().numpy()
     return ValidationQueries(
         torch.from_numpy(data.query_files.fused(fusion)[chosen, 0].astype(np.float32)),
+        torch.from_numpy(data.query_files.embedding[chosen].astype(np.float32)),
         [position[pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]]] for query in chosen],
         pairs.rows[chosen],
         ~seen[chosen],
     )
+
+
+def ranker_vectors(
+    ranker: Ranker,
+    queries: ValidationQueries,
+    embeddings: np.ndarray,
+    fused: np.ndarray,
+    quantized: Tensor,
+    modalities: np.ndarray,
+) -> tuple[Tensor, Tensor]:
+    """Vectors of queries (q, 2d + 1) and items (n, 2d + 1) whose inner products are the ranker's scores.
+
+    They are without the parts that a beam search gives, and fused features are those of the items, not derived ones.
+    embeddings, fused, quantized (n, d) and modalities (n,): of the items.
+    """
+    cosine, inner, distance = ranker.weight[:3].tolist()  # of RANKER_PARTS
+    bias = ranker.bias[torch.from_numpy(modalities.astype(np.int64))] - distance * quantized.square().sum(-1)
+    features = inner * torch.from_numpy(fused.astype(np.float32)) + 2 * distance * quantized
+    items = torch.cat([torch.from_numpy(embeddings.astype(np.float32)), features, bias[:, None]], dim=1)
+    one = torch.ones(len(queries.z), 1)
+    return torch.cat([cosine * queries.embeddings, F.normalize(queries.z, dim=-1), one], dim=1), items
 
 
 def mass_beams(mass: PrefixMass, z: Tensor, temperature: float, width: int) -> Found:

@@ -1,5 +1,6 @@
 """training/benchmarks/lookahead.py: the search by exact masses against a slow one, and the report."""
 
+import itertools
 import shutil
 
 import numpy as np
@@ -9,9 +10,19 @@ import torch.nn.functional as F
 
 from genius.errors import UserError
 from genius.models.quantizer import QuantizerConfig, ResidualQuantizer
+from genius.models.ranker import Ranker, RankerConfig
 from genius.reading import read_json
+from genius.run import Run
 from training.benchmarks import lookahead
-from training.benchmarks.lookahead import NearestBelow, beams_by, main, mass_beams, nearest_items
+from training.benchmarks.lookahead import (
+    NearestBelow,
+    ValidationQueries,
+    beams_by,
+    main,
+    mass_beams,
+    nearest_items,
+    ranker_vectors,
+)
 from training.prefix_mass import PrefixMass
 
 SIZES, ITEMS, TEMPERATURE = (3, 4, 5), 80, 0.05
@@ -89,11 +100,47 @@ def test_the_nearest_items_are_those_of_sorting_all(mass, features):
     assert rows.tolist() == (Z @ features.T).topk(7).indices.tolist() and (high == low + 1).all()
 
 
+def drawn_ranker(dim: int) -> Ranker:
+    ranker = Ranker(RankerConfig(dim))
+    with torch.no_grad():
+        ranker.weight.copy_(torch.tensor([2.0, -0.5, 3.0, 9.0, 9.0]))
+        ranker.bias.copy_(torch.tensor([0.1, 0.2, 0.3]))
+    return ranker
+
+
+def test_inner_products_of_the_rankers_vectors_are_its_scores():
+    rng = np.random.default_rng(3)
+    embeddings, fused, quantized = rng.normal(size=(3, ITEMS, 6)).astype(np.float32)
+    modalities = rng.integers(3, size=ITEMS)
+    queries = ValidationQueries(Z, F.normalize(torch.randn(9, 6), dim=-1), [], np.zeros(9), np.zeros(9, dtype=bool))
+    ranker = drawn_ranker(6)
+    vectors, items = ranker_vectors(ranker, queries, embeddings, fused, torch.from_numpy(quantized), modalities)
+    for query, item in itertools.product(range(9), range(0, ITEMS, 7)):
+        z, embedding = Z[query].numpy(), queries.embeddings[query].numpy()
+        parts = [
+            embedding @ embeddings[item],
+            z @ fused[item],
+            2 * z @ quantized[item] - quantized[item] @ quantized[item],
+            0.0,
+            0.0,
+        ]
+        (score,), _ = ranker(torch.tensor([parts], dtype=torch.float32), torch.tensor([modalities[item]]))
+        torch.testing.assert_close(vectors[query] @ items[item], score, atol=1e-4, rtol=1e-4)
+    norms = vectors.norm(dim=-1)
+    torch.testing.assert_close(norms, norms.mean().expand(9))
+
+
 def test_the_command_reports_recall_that_grows_with_the_beams(trained_run, collection, tmp_path):
     run = shutil.copytree(trained_run, tmp_path / "run")
+    Run(run).publish(
+        "ranker",
+        drawn_ranker(ResidualQuantizer.load(Run(run).folder("quantizer")).config.dim).save,
+        ("encoder", "fusion", "quantizer", "decoder"),
+    )
     main([str(collection.root), str(run), "--beams", "1,50", "--temperatures", "0.05,0.01", "--limit", "3"])
     report = read_json(run / "reports" / "lookahead.json", dict)
     names = ["geometry", "nearest below, 16", "decoder", "mass, τ = 0.01", "mass, τ = 0.05", "all items"]
+    names += ["mass by the ranker, τ = 0.5", "all items by the ranker"]
     assert list(dict.fromkeys(entry["scores"] for entry in report["measured"])) == names
     for name in names:
         few, many = (entry["recall"] for entry in report["measured"] if entry["scores"] == name)
