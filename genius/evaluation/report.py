@@ -11,7 +11,7 @@ from genius.evaluation.summary import MIN_DENSE
 from genius.evaluation.tables import between, dataset_name, decimals, percent, table, task_name, with_interval
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
-from genius.search.shortlist import OF_BUDGET, OF_ROOT
+from genius.search.shortlist import PER_CANDIDATE, PER_ROOT
 
 DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
 A positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
@@ -24,8 +24,8 @@ reaches {MIN_DENSE:.0%}; its average is over those rows.
 over the quantized vectors, all IDs scored by look-up tables. *beam*: beam search over the valid IDs by the decoder,
 blended with geometry with the weight above; mode exact, the published algorithm, in the order of ID scores. *beam +
 re-rank*: the same IDs, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes
-a quarter of the beams, stops where the prefixes hold at most {OF_BUDGET} times as many items as the budget, or
-{OF_ROOT} · √(items of the pool) if that is more, and re-ranks those that are nearest by their codes, up to the budget.
+a quarter of the beams, stops where the prefixes hold at most {PER_CANDIDATE} times as many items as the budget, or
+{PER_ROOT} · √(items of the pool) if that is more, and re-ranks those that are nearest by their codes, up to the budget.
 *ranker*, where the run has one: by it instead of by embedding. *geometry*: each of these by codebook distances alone
 (decoder weight 0); the difference is what the decoder adds. Items
 that share an ID are in the order of index rows unless re-ranked."""

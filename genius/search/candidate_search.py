@@ -15,7 +15,7 @@ from genius.search.beam import beam_search, widen_until_certified
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, expand_beams
 from genius.search.codewords import Codewords
-from genius.search.shortlist import OF_BUDGET, shortlist, shortlist_size
+from genius.search.shortlist import PER_CANDIDATE, shortlist, shortlist_size
 from genius.trie.pool import Pool
 from genius.trie.trie import Trie
 
@@ -43,7 +43,7 @@ class CandidateSearch:
         widen_to: search again with more beams, up to so many, until the result is certified; None: search once.
         """
         options |= {"mode": mode, "shortlist_size": shortlist_size(budget, trie.items)}
-        options["shortlist_prefixes"] = OF_BUDGET * budget  # choosing more takes 1 ms, and finds no more
+        options["shortlist_prefixes"] = PER_CANDIDATE * budget  # choosing more takes 1 ms, and finds no more
         if widen_to is None:
             return beam_search(self.decoder, z, trie, beams, certify=certify, **options)
         return widen_until_certified(self.decoder, z, trie, beams, widen_to, **options)

@@ -22,18 +22,18 @@ from genius.search.codewords import Codewords
 from genius.trie.pool import Pool
 from genius.trie.trie import expand_on_device
 
-OF_BUDGET = 10  # items of a shortlist for each that is re-ranked; as many are compared by distance
-OF_ROOT = 10  # or so many times √n items, if that is more
+PER_CANDIDATE = 10  # items of a shortlist for each that is re-ranked; as many are compared by distance
+PER_ROOT = 10  # or so many times √n items, if that is more
 BLOCK = 1 << 17  # items whose codes, and on a GPU quantized vectors, are in memory at once: 0.4 GB at d = 768
 CPU_BLOCK = 16_384  # items whose quantized vectors are in memory at once on a CPU
 
 
 def shortlist_size(budget: int, items: int) -> int:
-    """The most items below the beams of mode fast, when `budget` of `items` are re-ranked.
+    """The most items below the beams of mode fast, when `budget` of an index's `items` are re-ranked.
 
-    It grows with the root of the index, as the part of it does that an inverted file reads.
+    It grows with √items, as what an inverted file of √items lists reads of an index.
     """
-    return max(OF_BUDGET * budget, round(OF_ROOT * sqrt(items)))
+    return max(PER_CANDIDATE * budget, round(PER_ROOT * sqrt(items)))
 
 
 @torch.inference_mode()
@@ -43,38 +43,31 @@ def shortlist(
     """The `budget` items below the beams of each query whose quantized vectors are nearest to its features.
 
     They are nearest first; equal distances are in the order of beams, then of the ID table. pool: the one that was
-    searched. features (b, d), fused. Of a shortlist longer than OF_BUDGET · budget, so many are compared by distance:
-    those with the highest inner products, which need no norms.
+    searched. features (b, d), fused. PER_CANDIDATE · budget items are compared by distance: of a longer shortlist those
+    with the highest inner products, which need no norms.
 
     norms (n,): ‖ẑ‖² by row of the index, NaN where not known; those that were needed are added, since they are most of
     the work: at d = 768, 12 ms for 2,000 items. On a GPU they are computed in every search instead.
     """
-    low, width = beams.low, beams.low.shape[1]  # (b, w)
+    low, width, compared = beams.low, beams.low.shape[1], PER_CANDIDATE * budget  # (b, w)
     items, longest = beams.high - low, max(MAX_CANDIDATES, shortlist_size(budget, pool.trie.items))
     sizes = items.minimum((longest - (items.cumsum(1) - items)).clamp_(min=0))
     beam, position = expand_on_device(low.flatten(), sizes.flatten())  # (t,)
-    place = torch.arange(len(beam), device=beam.device)
-    inner = _inner_products(position, beam // width, pool, codewords, features)  # (t,)
-    if int(sizes.sum(1).max()) > OF_BUDGET * budget:
-        place = _best(inner, place, beam // width, len(low), OF_BUDGET * budget)  # (p,)
-    nearness = inner[place] - _squared_norms(position[place], pool, codewords, norms)
-    nearest = _best(nearness, place, beam[place] // width, len(low), budget)
-    place = place[nearest]
-    counts = sizes.sum(1).clamp_(max=budget)
-    rank = torch.arange(len(place), device=place.device) - (counts.cumsum(0) - counts)[beam[place] // width] + 1
-    query, beam, position, score, rank, counts = (
-        values.cpu().numpy()
-        for values in (
-            beam[place] // width,
-            beam[place],
-            position[place],
-            beams.scores.flatten()[beam[place]],
-            rank,
-            counts,
-        )
+    query, counts = beam // width, sizes.sum(1)  # (t,), (b,)
+    inner = _inner_products(position, query, pool, codewords, features)  # (t,)
+    left = torch.arange(len(beam), device=beam.device)  # (p,)
+    if int(counts.max()) > compared:
+        left = _best(inner, left, query, len(low), compared)
+    nearness = inner[left] - _squared_norms(position[left], pool, codewords, norms)
+    found = left[_best(nearness, left, query[left], len(low), budget)]
+    counts.clamp_(max=budget)
+    rank = torch.arange(len(found), device=found.device) - (counts.cumsum(0) - counts)[query[found]] + 1
+    scores = beams.scores.flatten()[beam[found]]
+    query, beam, position, scores, rank, counts = (
+        values.cpu().numpy() for values in (query[found], beam[found], position[found], scores, rank, counts)
     )
     rows, ids = pool.table.rows[position].astype(np.int64), pool.table.ids_of(position)
-    return Candidates(query, rows, ids, beam, score, rank, counts)
+    return Candidates(query, rows, ids, beam, scores, rank, counts)
 
 
 def _inner_products(position: Tensor, query: Tensor, pool: Pool, codewords: Codewords, features: Tensor) -> Tensor:

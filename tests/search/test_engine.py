@@ -166,8 +166,8 @@ def test_mode_set_is_the_default_without_a_ranker_but_for_an_order_by_score_and_
 
 @pytest.mark.parametrize("budget", [1, 3, 8, 25])
 def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
-    monkeypatch.setattr(shortlist, "OF_BUDGET", 3)
-    monkeypatch.setattr(shortlist, "OF_ROOT", 0)
+    monkeypatch.setattr(shortlist, "PER_CANDIDATE", 3)
+    monkeypatch.setattr(shortlist, "PER_ROOT", 0)
     index, z = engine.index, engine.encode(QUERIES).z
     quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
     options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)
