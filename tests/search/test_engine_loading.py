@@ -1,0 +1,102 @@
+"""Loading a run into an engine, and what is refused."""
+
+import json
+
+import pytest
+import torch
+
+from genius import runtime
+from genius.errors import UserError
+from genius.run import Run
+from genius.schema import Query
+from genius.search import retriever
+from genius.search.engine import Engine
+from tests.search.tiny import publish_tiny_run, tiny_decoder
+
+QUERIES = [Query(text="A red dog.")]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    return publish_tiny_run(tmp_path_factory.mktemp("engine") / "run")
+
+
+@pytest.fixture(scope="module")
+def engine(run) -> Engine:
+    return Engine.load(run.path, "cpu")
+
+
+def test_each_decoder_searches_once_when_a_run_is_loaded(run, monkeypatch):
+    search, used = Engine._search, []
+
+    def noted(*arguments):
+        found = search(*arguments)
+        used.extend(result.dtype for result in found)
+        return found
+
+    monkeypatch.setattr(Engine, "_search", noted)
+    Engine.load(run.path, "cpu", decoder_dtype="int8")
+    assert used == ["int8", "float32"]
+
+
+def test_an_unknown_dtype_and_int8_on_a_gpu_are_refused(run, engine):
+    with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, int8, not 'float16'"):
+        Engine.load(run.path, "cpu", decoder_dtype="float16")
+    models = engine.encoder, engine.fusion, engine.quantizer, engine.decoder
+    with pytest.raises(UserError, match="The decoder computes in int8 on CPUs only; on cuda choose float32 or bfloat1"):
+        retriever.Retriever(*models, torch.device("cuda"), "int8")
+
+
+def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
+    used, rank_candidates = [], retriever.rank_candidates
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    run.record(normalize_embeddings=True)
+    published = Engine.load(run.path, "cpu")
+    monkeypatch.setattr(retriever, "rank_candidates", lambda *given: used.append(given[5]) or rank_candidates(*given))
+    for each in (engine, published):
+        each.search(QUERIES)
+    assert used == [False, True]
+
+
+def test_loading_a_run_leaves_the_malloc_of_the_process_alone(run, monkeypatch):
+    monkeypatch.setattr(runtime, "ctypes", None)
+    Engine.load(run.path, "cpu")
+
+
+def test_a_missing_part_is_named(tmp_path):
+    run = Run(tmp_path)
+    run.publish("maps", lambda folder: (folder / "maps.npz").touch())
+    with pytest.raises(UserError, match="holds no encoder"):
+        Engine.load(tmp_path)
+
+
+def test_a_mistyped_run_is_said_to_be_none(tmp_path):
+    with pytest.raises(UserError, match="asets is not a run; train one with: python -m training COLLECTION RUN"):
+        Engine.load(tmp_path / "asets")
+
+
+def test_a_damaged_part_is_refused(tmp_path):
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    file = run.folder("index") / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"n": 7}))
+    with pytest.raises(UserError, match="config.json is not the file that training wrote"):
+        Engine.load(run.path, "cpu")
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"codebook_size": 6}, r"disagree about the code sizes \(quantizer \(3, 5, 5, 5\), decoder \(3, 6, 6, 6\)"),
+        ({"dim": 13}, "disagree about the embedding size .*decoder 13"),
+    ],
+)
+def test_parts_of_different_shapes_are_refused(tmp_path, changes, words):
+    run = publish_tiny_run(tmp_path / "run", n=6)
+    run.publish("decoder", tiny_decoder(**changes).save, ("quantizer",))
+    with pytest.raises(UserError, match=words):
+        Engine.load(run.path, "cpu")
+
+
+def test_an_unknown_device_is_refused(run):
+    with pytest.raises(UserError, match="device 'abacus' cannot be used"):
+        Engine.load(run.path, "abacus")
