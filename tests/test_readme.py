@@ -228,6 +228,7 @@ NOT_RUN = {
     "python -m genius.evaluation run --beams 50 --limit 200 --items all": "follows the command before",
     "python -m genius.evaluation.speed OUT": HOURS,
     "python -m genius.evaluation.speed OUT --run my-run": HOURS,
+    'python -m genius.evaluation.speed OUT --ids "" --run run --collection real': "needs that run",
     'python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"': HOURS,
     'python -m genius.evaluation.speed OUT --ids uniform --rounds 5 --patience 8 --systems "generate;exact;set;fast;'
     'exact, int8;set, int8;fast, int8;geometry;geometry, fast;scan of quantized vectors"': HOURS,
