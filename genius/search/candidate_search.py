@@ -43,7 +43,7 @@ class CandidateSearch:
         widen_to: search again with more beams, up to so many, until the result is certified; None: search once.
         """
         options |= {"mode": mode, "shortlist_size": shortlist_size(budget, trie.items)}
-        options["shortlist_prefixes"] = PER_CANDIDATE * budget  # choosing more takes 1 ms, and finds no more
+        options["shortlist_prefixes"] = PER_CANDIDATE * budget  # more take longer to choose, and find no more
         if widen_to is None:
             return beam_search(self.decoder, z, trie, beams, certify=certify, **options)
         return widen_until_certified(self.decoder, z, trie, beams, widen_to, **options)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from genius.models.weights import Weights, multiply_rows, weights_in
 from genius.trie.ids import IDTable
+from genius.trie.trie import Trie
 
 
 class Codewords:
@@ -37,6 +38,10 @@ class Codewords:
     def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
         """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
         return torch.from_numpy(table.codes(ids) + self.offsets).to(self.codebooks[0].device)
+
+    def numbers_at(self, trie: Trie, positions: Tensor) -> Tensor:
+        """The same of the items at these positions (t,) of the ID table, read where the trie is."""
+        return trie.codes(positions) + torch.from_numpy(self.offsets).to(positions.device)
 
     def sums(self, numbers: Tensor) -> Tensor:
         """numbers (t, M) -> quantized vectors (t, d)."""

@@ -20,7 +20,7 @@ from genius.search.beam_state import Beams
 from genius.search.candidates import MAX_CANDIDATES, Candidates
 from genius.search.codewords import Codewords
 from genius.trie.pool import Pool
-from genius.trie.trie import expand_on_device
+from genius.trie.trie import Trie, expand_on_device
 
 PER_CANDIDATE = 10  # items of a shortlist for each that is re-ranked; as many are compared by distance
 PER_ROOT = 10  # or so many times √n items, if that is more
@@ -54,7 +54,7 @@ def shortlist(
     sizes = items.minimum((longest - (items.cumsum(1) - items)).clamp_(min=0))
     beam, position = expand_on_device(low.flatten(), sizes.flatten())  # (t,)
     query, counts = beam // width, sizes.sum(1)  # (t,), (b,)
-    inner = _inner_products(position, query, pool, codewords, features)  # (t,)
+    inner = _inner_products(position, query, pool.trie, codewords, features)  # (t,)
     left = torch.arange(len(beam), device=beam.device)  # (p,)
     if int(counts.max()) > compared:
         left = _best(inner, left, query, len(low), compared)
@@ -70,11 +70,11 @@ def shortlist(
     return Candidates(query, rows, ids, beam, scores, rank, counts)
 
 
-def _inner_products(position: Tensor, query: Tensor, pool: Pool, codewords: Codewords, features: Tensor) -> Tensor:
+def _inner_products(position: Tensor, query: Tensor, trie: Trie, codewords: Codewords, features: Tensor) -> Tensor:
     """(t,) 2⟨z, ẑ⟩ of the items at these positions of the ID table (t,) and the queries (t,)."""
     products = codewords.products(features)  # (b, codewords of all levels)
     parts = [
-        products.take(_numbers(places, pool, codewords) + (queries * products.shape[1])[:, None]).sum(1)
+        products.take(codewords.numbers_at(trie, places) + (queries * products.shape[1])[:, None]).sum(1)
         for places, queries in zip(position.split(BLOCK), query.split(BLOCK), strict=True)
     ]
     return torch.cat(parts)
@@ -83,20 +83,15 @@ def _inner_products(position: Tensor, query: Tensor, pool: Pool, codewords: Code
 def _squared_norms(position: Tensor, pool: Pool, codewords: Codewords, known: np.ndarray) -> Tensor:
     """(p,) ‖ẑ‖² of the items at these positions (p,) of the ID table; known (n,): see `shortlist`."""
     if position.device.type != "cpu":
-        return torch.cat([_decoded_norms(part, pool, codewords) for part in position.split(BLOCK)])
+        return torch.cat([_decoded_norms(part, pool.trie, codewords) for part in position.split(BLOCK)])
     rows = pool.table.rows[position.numpy()]
     for new in torch.from_numpy(np.flatnonzero(np.isnan(known[rows]))).split(CPU_BLOCK):
-        known[rows[new.numpy()]] = _decoded_norms(position[new], pool, codewords).numpy()
+        known[rows[new.numpy()]] = _decoded_norms(position[new], pool.trie, codewords).numpy()
     return torch.from_numpy(known[rows])
 
 
-def _decoded_norms(position: Tensor, pool: Pool, codewords: Codewords) -> Tensor:
-    return codewords.sums(_numbers(position, pool, codewords)).square().sum(1)
-
-
-def _numbers(position: Tensor, pool: Pool, codewords: Codewords) -> Tensor:
-    """(p, M) numbers of the codewords of the items at these positions (p,)."""
-    return pool.trie.codes(position) + torch.from_numpy(codewords.offsets).to(position.device)
+def _decoded_norms(position: Tensor, trie: Trie, codewords: Codewords) -> Tensor:
+    return codewords.sums(codewords.numbers_at(trie, position)).square().sum(1)
 
 
 def _best(scores: Tensor, order: Tensor, query: Tensor, queries: int, at_most: int) -> Tensor:
