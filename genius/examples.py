@@ -53,7 +53,7 @@ class Example:
     @property
     def queries(self) -> list[Query]:
         """One query for each instruction."""
-        return [Query(self.text, self.picture, one.instruction) for one in self.instructions]
+        return [Query(self.text, self.picture, asked.instruction) for asked in self.instructions]
 
 
 def read_examples(run: Path) -> tuple[Example, ...]:
@@ -94,8 +94,8 @@ def _example(record: Any, folder: Path) -> Example:
         text,
         open_image(folder / picture, max_side=MAX_SIDE) if picture else None,
         tuple(
-            TargetedInstruction(_string(one, "instruction"), Modality.from_mbeir(_string(one, "target")))
-            for one in instructions
+            TargetedInstruction(_string(asked, "instruction"), Modality.from_mbeir(_string(asked, "target")))
+            for asked in instructions
         ),
     )
 

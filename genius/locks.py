@@ -33,7 +33,7 @@ class ReadLock:
     def __init__(self, folder: Path):
         """Raises FileNotFoundError if the folder is gone, or about to be deleted."""
         handle = os.open(folder, os.O_RDONLY)
-        self.release = weakref.finalize(self, os.close, handle)
+        self.release = weakref.finalize(self, _unlock, handle)
         if not _lock(handle, exclusive=False):
             raise FileNotFoundError(f"{folder} is being deleted")
 
@@ -54,7 +54,7 @@ def write_lock(run: Path) -> Iterator[None]:
     try:
         handle = os.open(run, os.O_RDONLY)
     except OSError as error:
-        raise UserError(f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/demo") from None
+        raise UserError(f"{run} cannot be read ({error.strerror}); name a run, e.g. assets/photos") from None
     try:
         if not _lock(handle, exclusive=True):
             raise UserError(

@@ -125,14 +125,16 @@ def read_array(file: Path, shape: tuple[int | None, ...], dtype: DTypeLike, mapp
         raise
     except Exception as error:  # numpy reads the header as Python, which raises many types
         raise ValueError(one_line(error)) from None
-    wanted = np.dtype(dtype)
+    expected = np.dtype(dtype)
     if (size := size_of(file)) != array.offset + array.nbytes:
         raise ValueError(f"it has {size:,} bytes, its header announces {array.offset + array.nbytes:,}")
     fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    if not fits or array.dtype != wanted or not array.flags.c_contiguous:
+    if not fits or array.dtype != expected or not array.flags.c_contiguous:
         order = "" if array.flags.c_contiguous else " in Fortran order"
         lengths = tuple("any" if n is None else n for n in shape)
-        raise ValueError(f"it holds {array.dtype} of shape {array.shape}{order}, expected {wanted} of shape {lengths}")
+        raise ValueError(
+            f"it holds {array.dtype} of shape {array.shape}{order}, expected {expected} of shape {lengths}"
+        )
     return array if mapped else np.array(array)
 
 

@@ -1,4 +1,5 @@
 import gc
+import os
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,23 @@ def test_a_folder_is_unused_once_the_last_read_lock_is_gone(tmp_path):
     gc.collect()
     with deletion_lock(tmp_path) as free:
         assert free
+
+
+def test_a_released_lock_is_gone_although_a_forked_child_has_the_same_open_file(tmp_path):
+    lock = ReadLock(tmp_path)
+    read_end, write_end = os.pipe()
+    if not (child := os.fork()):
+        os.close(write_end)
+        os.read(read_end, 1)  # until the parent closes its end
+        os._exit(0)
+    try:
+        lock.release()
+        with deletion_lock(tmp_path) as free:
+            assert free
+    finally:
+        os.close(write_end)
+        os.waitpid(child, 0)
+        os.close(read_end)
 
 
 def test_a_folder_that_is_being_deleted_cannot_be_locked(tmp_path):

@@ -95,7 +95,7 @@ class Checker:
 
     def problems(self) -> Iterator[LineError]:
         """Yield every problem, file by file; none of them is a warning."""
-        return (found for found in self.findings() if not isinstance(found, LineWarning))
+        return (finding for finding in self.findings() if not isinstance(finding, LineWarning))
 
     def findings(self) -> Iterator[LineError]:
         """Yield every problem and every warning, file by file."""
@@ -159,13 +159,13 @@ class Checker:
                 yield LineError(collection.root / layout.PROVENANCE, 0, message)
 
     def _pool(self, name: str, file: Path) -> Iterator[LineError]:
-        own = self._pools[name] = KeySet()
+        pool = self._pools[name] = KeySet()
         for number, item in _records(file, parse_item):
             if isinstance(item, LineError):
                 yield item
                 continue
             key = id_key(item.id)
-            if not own.add(key):
+            if not pool.add(key):
                 yield LineError(file, number, f"the candidate {item.id} is repeated")
             known = self._candidates.get(key)
             if known is None:
@@ -192,14 +192,14 @@ class Checker:
         modalities, answered = ModalityTable(), KeySet()
         unanswered: list[tuple[Path, array, array]] = []  # lines and keys of queries without positives
         for file in files:
-            own, lines, keys = KeySet(), array("q"), array("q")
+            queries, lines, keys = KeySet(), array("q"), array("q")
             unanswered.append((file, lines, keys))
             for number, query in _records(file, parse_query):
                 if isinstance(query, LineError):
                     yield query
                     continue
                 key = id_key(query.id)
-                if not own.add(key):
+                if not queries.add(key):
                     yield LineError(file, number, f"the query {query.id} is repeated")
                 yield from self._row(file, number, dataset, split, query)
                 modalities[key] = query.modality
@@ -247,10 +247,10 @@ class Checker:
             yield LineError(file, number, f"the query's task_id is {query.task}, but the file is of task {task}")
         elif split != "train":
             self._rows.setdefault((dataset, query.task, split), file)
-        own = key_dataset(id_key(query.id))
-        expected = self._dataset_ids.setdefault(dataset, own)
-        if own != expected:
-            message = f"the query {query.id} is of dataset {own}, but earlier queries of {dataset} are of {expected}"
+        number_of_dataset = key_dataset(id_key(query.id))
+        expected = self._dataset_ids.setdefault(dataset, number_of_dataset)
+        if number_of_dataset != expected:
+            message = f"the query {query.id} is of dataset {number_of_dataset}, but earlier queries of {dataset} are of {expected}"
             yield LineError(file, number, message)
 
     def _positive(
@@ -261,16 +261,16 @@ class Checker:
         if modality is None:
             yield LineError(file, number, f"the candidate {key_id(candidate)} is in no pool")
             return
-        wanted = (key_dataset(query), query_modality, modality)
+        row = (key_dataset(query), query_modality, modality)
         for table, instructions in self._instructions.items():
-            if wanted in instructions or (table, wanted) in self._uninstructed:
+            if row in instructions or (table, row) in self._uninstructed:
                 continue
             if table == layout.INSTRUCTIONS or split != "train":  # held-out ones are for evaluation only
-                self._uninstructed.add((table, wanted))
+                self._uninstructed.add((table, row))
                 yield LineError(
                     file,
                     number,
-                    f"dataset {wanted[0]} has no instruction for {query_modality.mbeir!r} queries with "
+                    f"dataset {row[0]} has no instruction for {query_modality.mbeir!r} queries with "
                     f"{modality.mbeir!r} candidates; add a line to {table}",
                 )
 

@@ -38,8 +38,8 @@ IMAGE = TypeAdapter(Image)
 
 def find_karpathy(folder: Path) -> Path | None:
     """The file of splits in a folder of images; None if there is none, or several."""
-    found = [folder / name for name in NAMES if (folder / name).is_file()]
-    return found[0] if len(found) == 1 else None
+    files = [folder / name for name in NAMES if (folder / name).is_file()]
+    return files[0] if len(files) == 1 else None
 
 
 def karpathy_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -50,8 +50,8 @@ def karpathy_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise LineError(file, 0, 'expected {"images": […]}, the layout of Karpathy’s splits') from None
-    for number, one in enumerate(images, start=1):
-        image = validate(IMAGE, file, number, one)
+    for number, record in enumerate(images, start=1):
+        image = validate(IMAGE, file, number, record)
         yield (
             number,
             {

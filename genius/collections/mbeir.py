@@ -199,12 +199,12 @@ class Collection:
 
     def pool_files(self) -> dict[str, Path]:
         """Pool name -> file, global pools first."""
-        found = {}
+        files = {}
         for folder in ("global", "local"):
             for file in sorted((self.root / "cand_pool" / folder).glob("*.jsonl")):
                 if match := layout.POOL_FILE.fullmatch(file.name):
-                    found.setdefault(match["pool"], file)
-        return found
+                    files.setdefault(match["pool"], file)
+        return files
 
     def main_pool_files(self) -> dict[str, Path]:
         """The pools that make up the collection: M-BEIR's global ones; without them, all pools."""

@@ -45,7 +45,7 @@ class EncoderFeatureCache:
         """The same lookups, and this one for images that they do not have; nothing is cached yet."""
 
         def both(paths: Sequence[str]) -> dict[str, Tensor]:
-            found = self._lookup(paths)
-            return found | lookup([path for path in paths if path not in found])
+            features = self._lookup(paths)
+            return features | lookup([path for path in paths if path not in features])
 
         return EncoderFeatureCache(both, self.texts)

@@ -44,12 +44,12 @@ def code_agreement(first: np.ndarray, second: np.ndarray, groups: np.ndarray) ->
 def _by_chance(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> float:
     """Expected share of equal rows (c, l) if the second ones are permuted within each group."""
     _, numbers = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
-    one, other = np.split(numbers.reshape(-1), 2)
+    first_numbers, second_numbers = np.split(numbers.reshape(-1), 2)
     equal = 0.0
     for group in np.unique(groups):
-        own = groups == group
-        counts = [np.bincount(side[own], minlength=numbers.max() + 1) for side in (one, other)]
-        equal += float(counts[0] @ counts[1]) / own.sum()
+        members = groups == group
+        counts = [np.bincount(side[members], minlength=numbers.max() + 1) for side in (first_numbers, second_numbers)]
+        equal += float(counts[0] @ counts[1]) / members.sum()
     return equal / len(groups)
 
 
