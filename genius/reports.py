@@ -3,8 +3,8 @@
     report = Report("Speed", note, command, version(run), [Table(…)], [Plot(…)])
     report.save(run / "reports" / "speed.json")    # and speed.md beside it; both are printed or shown as they are
 
-Cells hold numbers at full precision; their column says how they are shown. The page shows every report of a run, so a new
-measurement needs no change there.
+Cells hold numbers at full precision; their column says how they are shown. The page shows every report of a run, so
+a new measurement needs no change there.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Report:
         except FileNotFoundError:
             raise
         except (OSError, ValueError) as error:
-            raise UserError(f"{file} is no report that this version reads ({one_line(error)}); create it again") from None
+            raise UserError(f"{file} is not a report of this version ({one_line(error)}); create it again") from None
 
     def to_markdown(self) -> str:
         """Title, note and tables; the plots draw the same numbers."""
@@ -157,7 +157,8 @@ def shown(cell: Cell, column: Column) -> str:
     if isinstance(cell, int) and column.unit != "%":
         return f"{cell:,}"
     factor = 100 if column.unit == "%" else 1
-    value, *interval = [f"{factor * number:,.{column.digits}f}" for number in (cell if isinstance(cell, tuple) else (cell,))]
+    numbers = cell if isinstance(cell, tuple) else (cell,)
+    value, *interval = [f"{factor * number:,.{column.digits}f}" for number in numbers]
     return f"{value} [{', '.join(interval)}]" if interval else value
 
 

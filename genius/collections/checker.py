@@ -250,7 +250,10 @@ class Checker:
         number_of_dataset = key_dataset(id_key(query.id))
         expected = self._dataset_ids.setdefault(dataset, number_of_dataset)
         if number_of_dataset != expected:
-            message = f"the query {query.id} is of dataset {number_of_dataset}, but earlier queries of {dataset} are of {expected}"
+            message = (
+                f"the query {query.id} is of dataset {number_of_dataset}, "
+                f"but earlier queries of {dataset} are of {expected}"
+            )
             yield LineError(file, number, message)
 
     def _positive(
