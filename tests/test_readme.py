@@ -50,8 +50,6 @@ QUICK = (
     "python -m training.features my-collection my-run",
     "python -m training.quantizer my-collection my-run",
     "python -m training.decoder my-collection my-run",
-    "python -m training.decoder my-collection my-run --set decoder.mass_temperature=0.02 --set decoder.label_share=0.3",
-    "python -m training.benchmarks.lookahead my-collection my-run",
     "python -m training.index my-collection my-run",
     "python -m training.maps my-collection my-run",
     "python -m genius.evaluation my-run",
@@ -115,11 +113,6 @@ ELSEWHERE = {
     "python -m training.benchmarks.encoders my-collection my-encoders --systems CLIP-SF,CLIP-FF": (
         "tests/training/benchmarks/"
     ),
-    "python -m training.benchmarks.hostile my-run/reports": "tests/training/benchmarks/",
-    "python -m training.benchmarks.hostile my-run/reports --part load": "tests/training/benchmarks/",
-    "python -m training.benchmarks.hostile my-run/reports --file tests/hostile/kills/test_stages.py": (
-        "tests/training/benchmarks/"
-    ),
     "pytest tests/training/test_distributed.py": "the suite",
     "pytest -m slow tests/training/test_distributed.py": "the slow suite",
     "pytest -m slow -s tests/training/test_published.py": "the slow suite",
@@ -130,7 +123,6 @@ ELSEWHERE = {
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
     "python -m genius.evaluation.speed.vector_index OUT --run my-run": "tests/evaluation/test_vector_index.py",
     "python -m genius.evaluation.speed.whole_query my-run": "tests/evaluation/test_whole_query.py",
-    "python -m training.benchmarks.one_query OUT --run my-run": "tests/training/benchmarks/test_one_query.py",
     "python -m training.ablations my-collection my-run": "tests/training/ablations/, with tiny models",
     "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 3": "tests/training/ablations/",
     "python -m training.ablations my-collection my-run --scale run": "tests/training/ablations/",
@@ -148,8 +140,6 @@ ELSEWHERE = {
     "python -m genius.evaluation.caption_table my-run other-run": "tests/evaluation/test_caption_table.py",
     "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",
     "python -m training.benchmarks.uploads my-run $GENIUS_DATA --out sheets": "tests/training/benchmarks/",
-    "python -m training.benchmarks.growing_scale 1000000": "tests/training/benchmarks/, slow, with fewer items",
-    "python -m training.benchmarks.million FOLDER": "tests/training/benchmarks/, slow, with fewer items",
 }
 NOT_RUN = {
     "python -m genius.demo_world world --seed 1 --scale 6000 --pixels 72": ABLATIONS,
@@ -217,9 +207,7 @@ NOT_RUN = {
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK": HOURS,
     "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK --recipe images-only": HOURS,
     "python -m training.benchmarks.paper_steps WORK": HOURS,
-    "python -m training.benchmarks.encoding_precision": GPUS,
     "python -m training.benchmarks.encoders MBEIR my-encoders --preset paper": GPUS,
-    "python -m training.benchmarks.page_controls": "needs a browser for minutes, next to a served app",
     "python -m training.benchmarks.page_pictures assets": "needs a browser, next to a served app",
     "python -m genius.collections $GENIUS_DATA/{flickr8k,fashion,grocery,visual7w,emoji} real": HOURS,
     "python -m training real run": HOURS,

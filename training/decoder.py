@@ -46,7 +46,6 @@ from training.distributed import (
 from training.features import FeatureSet
 from training.optimization import adamw, bf16_where_fast, cosine, set_learning_rate
 from training.pairs import CandidateTable, split_batches
-from training.prefix_mass import PrefixMass, Targets, soft_cross_entropy
 from training.settings import DecoderSettings
 from training.stage import publish, record_epoch, run_stage, seconds_per_step
 from training.validation import unseen_queries
@@ -109,10 +108,10 @@ def fit(
         for step, batch in enumerate(progress_bar(batches, desc=f"decoder epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, total, warmup, from_zero=settings.warmup_from_zero)
             set_learning_rate(optimizer, settings.learning_rate * rate)
-            features, learned = samples.draw(batch, rng, device)
+            features, codes = samples.draw(batch, rng, device)
             with bf16_where_fast(device, settings.bf16):
-                logits = decoder(features, learned.codes)
-            loss = decoding_loss(logits, learned, settings.decoder.offsets) * local_weight(len(batch))
+                logits = decoder(features, codes)
+            loss = cross_entropy(logits, codes, settings.decoder.offsets) * local_weight(len(batch))
             optimizer.zero_grad()
             loss.backward()
             average_gradients(parameters)
@@ -157,9 +156,6 @@ class Samples:
         self.data, self.settings, self.codes = data, settings, targets.codes
         self.queries = data.query_files.fused(targets.fusion_digest)
         self.candidates = data.candidate_files.fused(targets.fusion_digest)[:, 0]
-        self.teacher = None
-        if settings.mass_temperature:
-            self.teacher = PrefixMass(self.candidates, self.codes, settings.decoder.code_sizes, device)
 
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
         """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
@@ -169,8 +165,8 @@ class Samples:
             order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
         return rng.permutation(order)
 
-    def draw(self, batch: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Targets]:
-        """This process's slice of b samples -> augmented features (b, d), and what to learn from them."""
+    def draw(self, batch: np.ndarray, rng: np.random.Generator, device: str) -> tuple[Tensor, Tensor]:
+        """This process's slice of b samples -> augmented features (b, d), the codes to learn (b, M)."""
         local = local_slice(len(batch))
 
         def draw_weights(width: int) -> Tensor:
@@ -184,11 +180,7 @@ class Samples:
         query = torch.from_numpy(self.queries[pairs.queries, pairs.phrasing].astype(np.float32)).to(device)
         features = QUERY_AUGMENTATIONS[self.settings.augmentation](query, target, draw_weights)
         features = torch.where(torch.from_numpy(is_self_query).to(device)[:, None], target, features)
-        if self.teacher is None:
-            return features, Targets(torch.from_numpy(self.codes[rows].astype(np.int64)).to(device), [])
-        draws = torch.from_numpy(rng.random(len(batch))[local]).to(device)
-        labeled, settings = torch.from_numpy(rows).to(device), self.settings
-        return features, self.teacher.targets(features, labeled, draws, settings.mass_temperature, settings.label_share)
+        return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
 
 class Validation:
@@ -240,13 +232,6 @@ class Validation:
         )
         rows = self.pairs.rows[self.chosen]
         return float(np.mean([hit[rows == row].mean() for row in np.unique(rows)]))
-
-
-def decoding_loss(logits: Tensor, learned: Targets, offsets: tuple[int, ...]) -> Tensor:
-    """Of logits (b, M, V): the codes are the target or, where there are shares, these are."""
-    if learned.shares:
-        return soft_cross_entropy(logits, learned.shares, offsets)
-    return cross_entropy(logits, learned.codes, offsets)
 
 
 def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Tensor:

@@ -260,9 +260,6 @@ class DecoderSettings:
     augmentation: str = "elementwise"  # one of AUGMENTATIONS
     alpha: float = 2.0  # of Beta(α, α)
     self_queries: bool = False  # every candidate is also its own query, unmixed (ours)
-    mass_temperature: float = 0.0  # above 0: the target is the mass below each prefix of a softmax over all items with
-    # this temperature, see prefix_mass.py; 0: one ID (ours)
-    label_share: float = 0.0  # of that mass, for the labeled item (ours)
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
     patience: int = 0  # with keep_best: stop after so many epochs that are no better than the best; 0: never (ours)
     decoder_weights: tuple[float, ...] = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
@@ -280,9 +277,6 @@ class DecoderSettings:
         expect(self.warmup_steps >= 0, "warmup_steps is at least 0")
         expect(self.clip_grad_norm > 0, "clip_grad_norm is above 0")
         expect(self.alpha > 0, "alpha is above 0")
-        expect(self.mass_temperature >= 0, "mass_temperature is at least 0")
-        expect(0 <= self.label_share < 1, "label_share is at least 0 and below 1")
-        expect(self.mass_temperature > 0 or not self.label_share, "mass_temperature is above 0 where label_share is")
         expect(
             bool(self.decoder_weights) and all(0 <= weight <= 1 for weight in self.decoder_weights),
             "decoder_weights holds at least one weight, each between 0 and 1",

@@ -164,8 +164,6 @@ DECODER = {
     "augmentation": ("elementwise", "GR retriever.py: one weight per element, square roots, L2"),
     "alpha": (2.0, "GR hyperparameter_config.alpha; §5.2"),
     "self_queries": (False, "ours"),
-    "mass_temperature": (0.0, "ours, one ID is the target"),
-    "label_share": (0.0, "ours, unused"),
     "keep_best": (False, "ours"),
     "patience": (0, "ours"),
     "decoder_weights": ((1.0,), "ours, the decoder alone"),
@@ -213,7 +211,7 @@ LATER = {
     "encoder": ("eight_bit", "image_tower", "text_tower", "towers", "locked", "average", *BASELINES),
     "quantizer": ("row_limit", "rows", "validate_last"),
     "quantizer.quantizer": ("shared",),
-    "decoder": ("patience", "row_limit", "rows", "validate_last", "mass_temperature", "label_share"),
+    "decoder": ("patience", "row_limit", "rows", "validate_last"),
     "decoder.decoder": ("sizes",),
 }
 

@@ -151,24 +151,9 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
 def test_a_candidate_as_its_own_query_is_itself(run, data):
     samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     rows = np.array([3, 0, 7])
-    features, learned = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
+    features, codes = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
     np.testing.assert_array_equal(features, samples.candidates[rows].astype(np.float32))
-    np.testing.assert_array_equal(learned.codes, samples.codes[rows])
-    assert not learned.shares
-
-
-def test_where_the_settings_ask_for_it_the_mass_below_each_prefix_is_learned(run, data):
-    settings = dataclasses.replace(TINY.decoder, mass_temperature=0.05, label_share=0.25)
-    samples, batch = Samples(data["train"], targets(run, data), settings, "cpu"), np.arange(-4, 6)
-    features, learned = samples.draw(batch, np.random.default_rng(0), "cpu")
-    plain, labeled = Samples(data["train"], targets(run, data), TINY.decoder, "cpu").draw(
-        batch, np.random.default_rng(0), "cpu"
-    )
-    assert torch.equal(features, plain)
-    for level, shares in enumerate(learned.shares):
-        torch.testing.assert_close(shares.sum(1), torch.ones(len(batch)))
-        on_path = (learned.codes[:, :level] == labeled.codes[:, :level]).all(1)
-        assert (shares[on_path].gather(1, labeled.codes[on_path, level, None]) > 0.25).all()
+    np.testing.assert_array_equal(codes, samples.codes[rows])
 
 
 def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):

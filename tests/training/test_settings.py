@@ -96,8 +96,6 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("quantizer.kmeans_vectors=1", "kmeans_vectors is at least 2"),
         ("quantizer.betas=[-0.1, 0.9]", "both betas are at least 0 and below 1"),
         ("decoder.learning_rate=-1e-4", "learning_rate is above 0"),
-        ("decoder.mass_temperature=-0.1", "mass_temperature is at least 0"),
-        ("decoder.label_share=0.5", "mass_temperature is above 0 where label_share is"),
         ("decoder.eps=-1", "eps is at least 0"),
         ("decoder.warmup_steps=-1", "warmup_steps is at least 0"),
         ("decoder.alpha=0", "alpha is above 0"),
