@@ -98,13 +98,6 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         help="requests to one run that may wait for their turn, half of them from one address; others are refused "
         "(default: %(default)s)",
     )
-    parser.add_argument(
-        "--keep-pictures",
-        default="off",
-        metavar="FOLDER",
-        help="keep the pictures that visitors search with in this folder, so that the address of a search includes its "
-        "picture; anyone with the address sees it (default: off)",
-    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     parser.add_argument(
         "--decoder-dtype",
@@ -185,7 +178,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import ServedRun
-        from genius.ui.kept_pictures import picture_folder
         from genius.ui.logs import SERVER_LOG, configure
         from genius.ui.page import build
         from genius.ui.runs import HostedRun
@@ -193,11 +185,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.ui.serving import Hosting, serve
 
         run_names = tuple(run.resolve().name for run in runs)
-        kept = picture_folder(options.keep_pictures)
 
         def load(run: Path) -> Page:
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            served = ServedRun.read(run, options.editable, run_names, kept)
+            served = ServedRun.read(run, options.editable, run_names)
             engine = Engine.load(run, options.device, options.decoder_dtype)
             engine.follow()
             return build(engine, served)

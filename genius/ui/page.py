@@ -145,7 +145,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         items = np.bincount(index.modalities, minlength=len(Modality)).tolist()
         return (
             header_view(served, index.n, index.code_sizes, engine.device),
-            about_view(served.about, served.world, items, served.days_kept),
+            about_view(served.about, items),
             present_targets(index),
         )
 

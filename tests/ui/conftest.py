@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from genius.ui.common.components import Panel
-from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
+from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
 ABORTED = (  # a page that is left ends the streams that it reads, and then says the last of these
     "AbortError: BodyStreamBuffer was aborted",
@@ -40,7 +40,7 @@ def served() -> Iterator[SimpleNamespace]:
     from genius.ui.serving import Hosting, serve
 
     engine = FakeEngine()
-    page = build(engine, ServedRun(Path("made-up"), "drawings", WORLD, EXAMPLES))
+    page = build(engine, ServedRun(Path("made-up"), "drawings", EXAMPLES))
     server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
     for thread in threading.enumerate():
         if thread.name == "prepare":  # which takes snapshots, and may log

@@ -72,7 +72,6 @@ EXAMPLES = (
         (TargetedInstruction("Find a garment like this one, changed as the text says.", Modality.IMAGE),),
     ),
 )
-WORLD = {"seed": 0, "scale": 12_600, "pixels": 256, "digest": "0" * 64}
 
 
 class FakeIndex:
@@ -249,7 +248,7 @@ if __name__ == "__main__":
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
-    made_up = build(FakeEngine(0.5), ServedRun(Path("made-up"), "drawings", WORLD, EXAMPLES))
+    made_up = build(FakeEngine(0.5), ServedRun(Path("made-up"), "drawings", EXAMPLES))
     hosting = Hosting(port=int(sys.argv[1]) if len(sys.argv) > 1 else 7860)
     server = serve([HostedRun(Path("made-up"), lambda: made_up)], hosting)
     print(server.address, flush=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genius.ui import page, security
+from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
 from genius.ui.page import header_view
 from tests.ui.fake_engine import FakeEngine
@@ -57,9 +58,9 @@ def test_an_example_that_is_not_there_never_reaches_the_engine(ask, served, even
 
 
 def test_what_is_served_comes_from_the_run(tmp_path):
-    manifest = {"format": 1, "parts": {}, "collection": "/data/my-photos", "world": {"seed": 3}}
+    manifest = {"format": 1, "parts": {}, "collection": "/data/my-photos"}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    assert ServedRun.read(tmp_path) == ServedRun(tmp_path, "my-photos", {"seed": 3}, ())
+    assert ServedRun.read(tmp_path) == ServedRun(tmp_path, "my-photos", ())
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}}))
     assert ServedRun.read(tmp_path) == ServedRun(tmp_path)
 
@@ -170,7 +171,7 @@ def test_the_header_counts_items_and_codes():
 
 def test_header_about_and_kinds_of_result_follow_the_items():
     engine = FakeEngine()
-    blocks = page.build(engine, ServedRun(Path("demo"), world={"seed": 0}))
+    blocks = page.build(engine, ServedRun(Path("demo"), about=About("Photographs")))
     events = [event for event in blocks.fns.values() if event.name == "refresh"]
     (signal,) = (block for block in blocks.blocks.values() if block.elem_id == "signal-changed")
     assert {target for event in events for target in event.targets} == {(blocks._id, "load"), (signal._id, "sent")}
@@ -182,7 +183,7 @@ def test_header_about_and_kinds_of_result_follow_the_items():
         facts = {"modalities": np.array(modalities, np.uint8), "n": len(modalities), "code_sizes": (3, 256)}
         engine.index = type("Index", (), facts)()
         heading, about, search, compare = events[0].fn("any", "pair")
-        assert f"{len(modalities)} items" in heading["facts"] and about["items"] == str(len(modalities))
+        assert f"{len(modalities)} items" in heading["facts"] and about["held"]
         assert [value for _, value in search["choices"]] == [value for _, value in compare["choices"]] == kinds
         assert "value" not in search and compare.get("value") == (None if kept else "any")
 

@@ -13,12 +13,7 @@ from genius.ui.common.formatting import MODALITY_NAMES, count
 CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
 MAX_LINE, MAX_PARAGRAPH = 100, 2_000  # characters of a title or instruction, and of a paragraph
 MAX_PARAGRAPHS, MAX_ASK = 12, 4
-WORLD_COMMANDS = (  # for a collection of your own
-    "python -m genius.collections FOLDER... my-collection",
-    "python -m training my-collection my-run",
-    "python app.py --run my-run",
-)
-FOLDER_COMMANDS = ("python -m training.folder FOLDER my-run", "python app.py --run my-run")
+COMMANDS = ("python -m training.folder FOLDER my-run", "python app.py --run my-run")
 
 
 @dataclass(frozen=True)
@@ -69,28 +64,20 @@ def _texts(values: Any, most: int, longest: int) -> tuple[str, ...]:
     return tuple(texts[:most])
 
 
-def about_view(
-    about: About, world: Mapping[str, Any] | None, items: Sequence[int], days: int = 0
-) -> dict[str, Any] | None:
-    """What about.js draws; None for a run that says nothing about itself.
-
-    world: facts about the drawn world, if the run was trained on it. items: their number for each Modality. days:
-    that uploaded pictures are kept for addresses; 0 for not at all.
-    """
-    if world is None and about == About():
+def about_view(about: About, items: Sequence[int]) -> dict[str, Any] | None:
+    """What about.js draws; None for a run that says nothing about itself. items: their number for each
+    Modality."""
+    if about == About():
         return None
     return {
-        "world": world is not None,
         "title": about.title,
         "paragraphs": list(about.paragraphs),
-        "items": f"{sum(items):,}",
         "held": _enumeration(
             [count(items[modality], MODALITY_NAMES[modality].lower()) for modality in Modality if items[modality]]
         ),
         "ask": about.ask[0] if about.ask else "",
         "credits": about.credits,
-        "days": days,
-        "commands": list(FOLDER_COMMANDS if world is None else WORLD_COMMANDS),
+        "commands": list(COMMANDS),
     }
 
 

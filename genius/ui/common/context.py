@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,6 @@ from genius.ui.common.components import Panel
 if TYPE_CHECKING:
     from genius.index.store import Index
     from genius.search.engine import Engine
-    from genius.ui.kept_pictures import KeptPictures
 
 TABS = {
     "search": "Search",
@@ -48,30 +47,17 @@ class ServedRun:
 
     path: Path
     collection: str = ""  # name of the training collection
-    world: Mapping[str, Any] | None = None  # facts about the drawn world, if the run was trained on it
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
     about: About = field(default_factory=About)
     run_names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
-    kept_pictures: KeptPictures | None = None  # pictures of visitors, if the host keeps them
 
     @property
     def name(self) -> str:
         return self.path.resolve().name
 
-    @property
-    def days_kept(self) -> int:
-        """How long pictures of visitors are kept after their last use; 0 for not at all."""
-        return self.kept_pictures.days if self.kept_pictures else 0
-
     @classmethod
-    def read(
-        cls,
-        run: Path,
-        editable: bool = False,
-        run_names: tuple[str, ...] = (),
-        kept_pictures: KeptPictures | None = None,
-    ) -> ServedRun:
+    def read(cls, run: Path, editable: bool = False, run_names: tuple[str, ...] = ()) -> ServedRun:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
             raise UserError(
@@ -79,16 +65,13 @@ class ServedRun:
                 "serve a copy that you may write, or leave --editable out"
             )
         manifest = Run(run).manifest
-        world = manifest.get("world")
         return cls(
             run,
             Path(str(manifest.get("collection", ""))).name,
-            world if isinstance(world, Mapping) else None,
             read_examples(run),
             editable,
             About.read(run, manifest),
             run_names,
-            kept_pictures,
         )
 
 
@@ -166,7 +149,7 @@ class Shared:
     """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
 
     tabs: gr.Tabs  # ids: TABS
-    ask: Signal  # {"text", "instruction"}, for a picture also "picture" or "upload": Search runs it
+    ask: Signal  # {"text", "instruction"}, for a picture of an item also "picture": Search runs it
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
     run_example: Signal  # place of one of the run's examples: Search runs it

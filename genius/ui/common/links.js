@@ -1,6 +1,6 @@
 // The address of the page holds the tab and its fields. Other parameters stay as they are.
 window.genius = (() => {
-  const PARAMETERS = ['tab', 'q', 'instruction', 'item', 'picture', 'upload', 'code'];
+  const PARAMETERS = ['tab', 'q', 'instruction', 'item', 'picture', 'code'];
   const address = Object.fromEntries(new URL(location).searchParams);    // as it was opened
   let tab = TAB_NAMES.includes(address.tab) ? address.tab : 'search';
   const fields = {[tab]: PARAMETERS.slice(1).map(name => [name, address[name]])};    // of each tab

@@ -3,13 +3,12 @@
     ?q=a+red+mug&instruction=Find+one.    a search in words
     ?item=7:15171                         items like this one
     ?q=in+blue&picture=7:15171            a search with the picture of this item
-    ?q=in+blue&upload=CHECKSUM            a search with a picture that a visitor uploaded, where the host keeps them
     ?tab=codes&code=0.17.*.5              the items under a code pattern
     ?tab=map                              a tab
     ?tour=2                               a step of the guided tour (genius/ui/tour)
 
-links.js writes it. Where the page itself opens a tab, as for a code, the browser's Back returns. Where the host does
-not keep uploaded pictures (--keep-pictures), a search with one has no address.
+links.js writes it. Where the page itself opens a tab, as for a code, the browser's Back returns. A search with
+an uploaded picture has no address.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gradio.events import Dependency
 from genius.ui.common.components import UNQUEUED
 from genius.ui.common.context import TABS, Shared, Signal
 
-SEARCH_FIELDS = ("q", "instruction", "item", "picture", "upload")  # of a search
+SEARCH_FIELDS = ("q", "instruction", "item", "picture")  # of a search
 MAX_FIELD_LENGTH = 2_000  # characters of a field
 # An update of gr.Tabs that is made in the browser, without the server; format it with an expression for the tab
 SELECT_TAB = "() => [{{__type__: 'update', selected: {}}}]"
@@ -92,7 +91,7 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
         item = field["item"]
     elif tab == "search" and any(field.get(name) for name in SEARCH_FIELDS):
         ask = {"text": field.get("q", ""), "instruction": field.get("instruction", "")}
-        ask |= {name: field[name] for name in ("picture", "upload") if field.get(name)}
+        ask |= {"picture": field["picture"]} if field.get("picture") else {}
     elif tab == "codes" and field.get("code"):
         code = field["code"]
     return gr.update(selected=tab) if names_tab else gr.skip(), ask, item, code

@@ -31,6 +31,7 @@ from genius.ui.search.request import SearchRequest, quoted_label
 from genius.ui.search.strip import follow, initial_rank
 
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
+NO_ADDRESS = "The address of this page does not include your picture."
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
@@ -54,7 +55,6 @@ class SearchOutputs(NamedTuple):
     instruction: Any
     item: Any
     picture: Any
-    upload: Any
 
 
 class SearchCallbacks:
@@ -101,8 +101,6 @@ class SearchCallbacks:
         words = fields.get("text") or "", fields.get("instruction") or ""
         if fields.get("picture"):
             return self.search_with_picture(fields["picture"], *words, stored, settings)
-        if fields.get("upload"):
-            return self.search_with_upload(fields["upload"], *words, stored, settings)
         return self.search_words(*words, stored, settings)
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
@@ -114,8 +112,6 @@ class SearchCallbacks:
             return self.search_item(entry.item, stored, settings)
         if entry.pictured:
             return self.search_with_picture(entry.pictured, entry.text, entry.instruction, stored, settings)
-        if entry.upload:
-            return self.search_with_upload(entry.upload, entry.text, entry.instruction, stored, settings)
         return self.search_words(entry.text, entry.instruction, stored, settings)
 
     def on_quick(
@@ -188,16 +184,6 @@ class SearchCallbacks:
         form = form_values(replace(request.query, instruction=instruction), pictured=id)
         return *form, *self.search(request, stored, settings)
 
-    def search_with_upload(
-        self, checksum: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        """Fill the form with a picture that a visitor uploaded before and these words, and search. Raises UserError if
-        the picture is not kept."""
-        if self.served.kept_pictures is None:
-            raise UserError("This page does not keep pictures, so the address lacks its picture; upload it again.")
-        request = self.request(text, self.served.kept_pictures.open(checksum), instruction, uploaded=True)
-        return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
-
     def picture_in_form(self, id: Any) -> Image:
         """The picture of an item, which stands in the form, as its address will find it again. Raises UserError if the
         item was removed since."""
@@ -218,15 +204,13 @@ class SearchCallbacks:
         query = request.query
         with record_search(query, self.engine.mode_of(options), len(request.queries)):
             results = self.engine.search(request.queries, replace(options, trace=True), current_caller.get())
-        kept_pictures = self.served.kept_pictures if request.has_own_picture else None
-        upload = kept_pictures.keep(query.image) if kept_pictures else ""
-        entry = request.entry(upload)
+        entry = request.entry()
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
             LastQuery(request.describe(one), replace(one, image=small), options, result, self.engine.index.folder.name)
             for one, result in zip(request.queries, results, strict=True)
         )
-        panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers, upload)
+        panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers)
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return SearchOutputs(
             *panels,
@@ -240,27 +224,16 @@ class SearchCallbacks:
             **dict(zip(SEARCH_FIELDS, history.address_fields(entry), strict=True)),
         )
 
-    def panels(self, request: SearchRequest, answers: Answers, upload: str) -> tuple[Any, Any, Any]:
-        """Summary, cards and generated IDs of one query. upload: checksum of the visitor's picture, if it is kept."""
+    def panels(self, request: SearchRequest, answers: Answers) -> tuple[Any, Any, Any]:
+        """Summary, cards and generated IDs of one query."""
         (answer,) = answers
         result, weight = answer.result, self.weight_of(answer)
         cards = view.cards(result, self.pictures(result), answer.options.rerank, request.row)
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         return (
-            summary | {"address": self.address_note(request, upload)},
+            summary | {"address": NO_ADDRESS if request.has_own_picture else ""},
             {"columns": [cards], "exports": exports(answers, self.served.name)},
             view.generated(result, weight),
-        )
-
-    def address_note(self, request: SearchRequest, upload: str) -> str:
-        """Whether the address of the page includes the picture, if that is the visitor's own."""
-        if not request.has_own_picture:
-            return ""
-        if not upload:
-            return "The address of this page does not include your picture."
-        return (
-            "The address of this page includes your picture: whoever has it can see the picture, for up to "
-            f"{self.served.days_kept} days after its last use."
         )
 
     def weight_of(self, answer: LastQuery) -> float:
@@ -293,7 +266,7 @@ class SearchCallbacks:
                 with suppress(UserError):  # it was removed, which is what the history says then
                     example = find_example(entry.example, self.served.examples)
                     items[place] = example.title, example.picture and formatting.small_webp(example.picture)
-        return history.history_view(entries, items, self.served.days_kept)
+        return history.history_view(entries, items)
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]

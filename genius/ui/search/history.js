@@ -5,9 +5,7 @@ const entry = ({title, thumbnail, instruction, picture}, place) => node('li', {}
     ...instruction ? [node('span', {class: 'wanted'}, instruction)] : [],
     ...picture ? [node('span', {class: 'wanted'}, 'with a picture that was not kept')] : []));
 
-const draw = ({entries, days}) => [
+const draw = ({entries}) => [
   ...entries.length ? [node('ol', {class: 'history', 'aria-label': 'Your last searches'}, ...entries.map(entry))] : [],
   node('p', {class: 'label'}, entries.length ? 'Click one to search again. ' : 'No searches yet. ',
-    'The last 20 searches stay in your browser; ', days
-      ? `their pictures are kept on the server, for up to ${days} days after their last use.`
-      : 'the pictures that you uploaded do not.')];
+    'The last 20 searches stay in your browser; the pictures that you uploaded do not.')];

@@ -21,24 +21,20 @@ MAX_SHOWN_TEXT = 120  # characters
 
 @dataclass(frozen=True)
 class Entry:
-    """A search that can be repeated: a text, an example, or an item of the index or its picture. An uploaded picture is
-    kept only where the host allows it."""
+    """A search that can be repeated: a text, an example, or an item of the index or its picture."""
 
     text: str = ""
     instruction: str = ""
     item: str = ""  # id
-    picture: bool = False  # a picture was uploaded, too
+    picture: bool = False  # a picture was uploaded, too, which is not kept
     pictured: str = ""  # id of the item whose picture was searched with
-    upload: str = ""  # checksum of the uploaded picture, if it is kept
     example: int | None = None  # place of the run's example that was asked, with its picture and all its instructions
 
 
 def add_entry(stored: Any, entry: Entry) -> list[dict[str, Any]]:
     """The entries with a new one first, without duplicates, as they are stored."""
     entries = read_entries(stored)
-    if (
-        entry.text or entry.item or entry.pictured or entry.upload or entry.example is not None
-    ):  # else there is nothing to repeat
+    if entry.text or entry.item or entry.pictured or entry.example is not None:  # else there is nothing to repeat
         entries = list(dict.fromkeys([entry, *entries]))
     return [asdict(entry) for entry in entries[:MAX_ENTRIES]]
 
@@ -48,11 +44,11 @@ def read_entries(stored: Any) -> list[Entry]:
     entries = []
     for record in stored[:MAX_ENTRIES] if isinstance(stored, list) else ():
         if isinstance(record, dict):
-            text, instruction, item, pictured, upload = (
-                str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured", "upload")
+            text, instruction, item, pictured = (
+                str(record.get(name, ""))[:MAX_TEXT] for name in ("text", "instruction", "item", "pictured")
             )
             example = record["example"] if type(record.get("example")) is int else None
-            entries.append(Entry(text, instruction, item, record.get("picture") is True, pictured, upload, example))
+            entries.append(Entry(text, instruction, item, record.get("picture") is True, pictured, example))
     return entries
 
 
@@ -64,22 +60,19 @@ def entry_at(stored: Any, index: Any) -> Entry:
     return entries[index]
 
 
-def history_view(
-    entries: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = (), days: int = 0
-) -> dict[str, Any]:
+def history_view(entries: Sequence[Entry], items: Sequence[tuple[str | None, bytes | None]] = ()) -> dict[str, Any]:
     """What history.js draws. items: label and thumbnail of each entry's item or example, None where it names none or
-    one that was removed. days: that pictures of visitors are kept; 0 for not at all."""
+    one that was removed."""
     return {
-        "days": days,
         "entries": [
             {
                 "title": title(entry, label),
                 "thumbnail": data_uri(picture) if picture else None,
                 "instruction": entry.instruction,
-                "picture": entry.picture and not entry.upload and entry.example is None,
+                "picture": entry.picture and entry.example is None,
             }
             for entry, (label, picture) in zip(entries, items or [(None, None)] * len(entries), strict=True)
-        ],
+        ]
     }
 
 
@@ -92,17 +85,14 @@ def title(entry: Entry, label: str | None) -> str:
     words = [f"“{excerpt(entry.text, MAX_SHOWN_TEXT)}”"] * bool(entry.text)
     if entry.pictured:
         words.append(f"the picture of {label or 'an item that was removed'}")
-    if entry.upload:
-        words.append("your picture")
     return " and ".join(words)
 
 
 def address_fields(entry: Entry) -> tuple[str, ...]:
-    """Text, instruction, item id, picture and upload for the address of the page; empty if a picture was uploaded that
-    is not kept."""
-    if entry.picture and not entry.upload:
-        return ("",) * 5
-    return entry.text, entry.instruction, entry.item, entry.pictured, entry.upload
+    """Text, instruction, item id and picture for the address of the page; empty if a picture was uploaded."""
+    if entry.picture:
+        return ("",) * 4
+    return entry.text, entry.instruction, entry.item, entry.pictured
 
 
 class OtherTabs(gr.HTML):

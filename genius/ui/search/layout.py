@@ -68,7 +68,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
             form = form_for(context)
             with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
-                past = Panel("history", "search/history.js", history_view([], days=context.served.days_kept))
+                past = Panel("history", "search/history.js", history_view([]))
         with gr.Column(scale=3, min_width=320, elem_id="results"):
             examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
             summary = Panel("summary", "search/summary.js")
@@ -148,8 +148,6 @@ def form_for(context: Context) -> Form:
     engine = context.engine
     index, has_ranker = engine.index, engine.has_ranker
     picture = query_picture("picture", height=220)
-    if days := context.served.days_kept:
-        Panel("kept", "search/kept.js", {"days": days})
     part = PartOfPicture("part", "picture")
     pictured = gr.Textbox(visible="hidden", elem_id="pictured")
     suggestions = Panel("quick", "search/quick.js")

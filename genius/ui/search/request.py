@@ -47,13 +47,13 @@ class SearchRequest:
             return f"the item {quoted_label(self.item)}"
         return describe_query(query, part=self.is_part)
 
-    def entry(self, upload: str) -> Entry:
-        """What the history keeps of it. upload: checksum of the visitor's picture, if it is kept."""
+    def entry(self) -> Entry:
+        """What the history keeps of it."""
         if self.item:
             return Entry(item=self.item.id)
         picture = self.query.image is not None and not self.pictured  # of an example, too
         query = self.query
-        return Entry(query.text, query.instruction, "", picture, self.pictured, upload, self.example_number)
+        return Entry(query.text, query.instruction, "", picture, self.pictured, self.example_number)
 
 
 def quoted_label(item: Item) -> str:

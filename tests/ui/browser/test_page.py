@@ -227,22 +227,6 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
 
 
 @pytest.mark.slow
-def test_it_says_what_the_world_is_and_how_to_load_a_collection(visit):
-    page = visit()
-    assert not page.get_by_text("python -m training").is_visible()
-    page.get_by_text("About this demo").click()
-    about = page.locator("#about").inner_text()
-    for words in (
-        "76,412 items",
-        "no photographs",
-        "the benchmark M-BEIR",
-        "code by code",
-        "python -m genius.collections",
-    ):
-        assert words in about
-
-
-@pytest.mark.slow
 def test_a_picture_from_elsewhere_is_answered_with_a_note(visit, photo):
     page = visit()
     page.set_input_files("#picture input[type=file]", photo)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from genius.ui.common.about import FOLDER_COMMANDS, WORLD_COMMANDS, About, about_view
+from genius.ui.common.about import COMMANDS, About, about_view
 
 ABOUT = {"title": "Photographs", "paragraphs": ["Dishes and flowers.", "From three sets."], "ask": ["What is this?"]}
 
@@ -11,14 +11,14 @@ def test_a_run_says_what_it_is_in_its_manifest(tmp_path):
     (tmp_path / "CREDITS.md").write_text("Ada")
     about = About.read(tmp_path, {"about": ABOUT})
     assert about == About("Photographs", ("Dishes and flowers.", "From three sets."), ("What is this?",), True)
-    shown = about_view(about, None, [1_200, 34, 0])
+    shown = about_view(about, [1_200, 34, 0])
     assert (shown["title"], shown["held"], shown["ask"]) == (
         "Photographs",
         "1,200 images and 34 texts",
         "What is this?",
     )
-    assert shown["credits"] and not shown["world"] and shown["commands"] == list(FOLDER_COMMANDS)
-    assert about_view(about, None, [1, 2, 3])["held"] == "1 image, 2 texts and 3 pairs"
+    assert shown["credits"] and shown["commands"] == list(COMMANDS)
+    assert about_view(about, [1, 2, 3])["held"] == "1 image, 2 texts and 3 pairs"
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,11 @@ def test_a_link_is_no_list_of_credits(tmp_path):
     assert not About.read(tmp_path, {}).credits
 
 
-def test_a_run_that_says_nothing_about_itself_has_no_panel_and_the_world_has_its_own():
-    assert about_view(About(), None, [1, 2, 3]) is None
-    shown = about_view(About(), {"seed": 0}, [10_000, 2_000, 345])
-    assert shown["world"] and shown["items"] == "12,345" and shown["commands"] == list(WORLD_COMMANDS)
+def test_a_run_that_says_nothing_about_itself_has_no_panel():
+    assert about_view(About(), [1, 2, 3]) is None
 
 
 def test_the_commands_are_those_of_the_readme():
     readme = (Path(__file__).parents[3] / "README.md").read_text()
-    for command in WORLD_COMMANDS + FOLDER_COMMANDS:
+    for command in COMMANDS:
         assert command.split(" FOLDER")[0] in readme

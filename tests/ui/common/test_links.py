@@ -20,7 +20,6 @@ def selected(tabs):
         ({"q": "a mug", "instruction": "Find one."}, None, ({"text": "a mug", "instruction": "Find one."}, None, None)),
         ({"instruction": "Find one."}, None, ({"text": "", "instruction": "Find one."}, None, None)),
         ({"picture": "7:12"}, None, ({"text": "", "instruction": "", "picture": "7:12"}, None, None)),
-        ({"upload": "ab", "q": "x"}, None, ({"text": "x", "instruction": "", "upload": "ab"}, None, None)),
         ({"item": "7:12", "q": "a mug"}, None, (None, "7:12", None)),
         ({"tab": "codes", "code": "0.17.*.5", "q": "a mug"}, "codes", (None, None, "0.17.*.5")),
         ({"tab": "map", "code": "0.17"}, "map", (None, None, None)),

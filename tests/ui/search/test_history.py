@@ -29,7 +29,7 @@ def test_an_uploaded_picture_alone_leaves_nothing_to_ask_again():
 
 @pytest.mark.parametrize("stored", [None, {}, "x", 3, [None, 3, "x", []]])
 def test_what_is_no_history_is_an_empty_one(stored):
-    assert read_entries(stored) == [] and history_view(read_entries(stored)) == {"days": 0, "entries": []}
+    assert read_entries(stored) == [] and history_view(read_entries(stored)) == {"entries": []}
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():
@@ -47,11 +47,10 @@ def test_an_entry_that_is_not_there_gets_one_sentence(index):
 
 
 def test_an_address_tells_words_or_an_item_and_nothing_of_a_picture():
-    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "", "", "")
-    assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "", "")
-    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("",) * 5
-    assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1", "")
-    assert address_fields(Entry("mug", picture=True, upload="ab")) == ("mug", "", "", "", "ab")
+    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "", "")
+    assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "")
+    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("",) * 4
+    assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1")
 
 
 def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called():

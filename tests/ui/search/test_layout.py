@@ -1,5 +1,4 @@
 import io
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.common.formatting import describe_query, item_label
 from genius.ui.common.links import SEARCH_FIELDS
-from genius.ui.kept_pictures import KeptPictures
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs, find_hit
 from genius.ui.search.history import Entry
 from genius.ui.search.layout import search_tab
@@ -217,7 +215,7 @@ def test_an_item_becomes_the_query(page, engine, row, has_picture):
         and item_label(item) in described
         and shown.cards["columns"][0]["query_row"] == row
     )
-    assert address(shown) == ("", "", item.id, "", "") and shown.stored[0]["item"] == item.id
+    assert address(shown) == ("", "", item.id, "") and shown.stored[0]["item"] == item.id
 
 
 @pytest.mark.parametrize("id", ["9:9", "", None, 5, ["1:0"]])
@@ -230,7 +228,7 @@ def test_words_from_another_tab_fill_the_form_and_are_asked(page, engine):
     shown = send(page, "on_ask", {"text": "a mug", "instruction": "Find one."})
     query, _ = engine.queries[-1]
     assert shown[:3] == ("a mug", None, "Find one.") and (query.text, query.instruction) == ("a mug", "Find one.")
-    assert address(found(shown)) == ("a mug", "Find one.", "", "", "")
+    assert address(found(shown)) == ("a mug", "Find one.", "", "")
 
 
 @pytest.mark.parametrize("message", [None, "mug", {}, {"text": 3}, {"text": ["x"]}])
@@ -241,9 +239,9 @@ def test_a_message_that_asks_nothing_gets_one_sentence(page, message):
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
     words = search(page, "mug", instruction="Find one.")
-    assert address(words) == ("mug", "Find one.", "", "", "")
+    assert address(words) == ("mug", "Find one.", "", "")
     both = search(page, "mug", str(photo), stored=words.stored)
-    assert address(both) == ("",) * 5 and [entry["picture"] for entry in both.stored] == [True, False]
+    assert address(both) == ("",) * 4 and [entry["picture"] for entry in both.stored] == [True, False]
     assert search(page, "", str(photo), stored=both.stored).stored == both.stored
 
 
@@ -254,7 +252,7 @@ def test_what_was_asked_is_asked_again(page, engine):
     assert (
         (query.text, query.instruction, query.image) == shown[:1] + shown[2:3] + (None,) == ("mug", "Find one.", None)
     )
-    assert address(found(pick(page, "on_history", stored, index=0))) == ("", "", "1:0", "", "")
+    assert address(found(pick(page, "on_history", stored, index=0))) == ("", "", "1:0", "")
     with pytest.raises(UserError, match="no longer in the history"):
         pick(page, "on_history", stored, index=2)
 
@@ -401,7 +399,7 @@ def test_the_picture_of_a_result_is_asked_with_the_words_that_stand_there(page, 
     assert picture is query.image and picture.size == (192, 128) and pictured == "1:300"
     assert shown.stored[0]["pictured"] == "1:300" and shown.explained_id == shown.last_query.result.hits[0].item.id
     sent = send(page, "on_ask", {"text": "in blue", "instruction": "Find one.", "picture": "1:300"})
-    assert address(found(sent)) == ("in blue", "Find one.", "", "1:300", "")
+    assert address(found(sent)) == ("in blue", "Find one.", "", "1:300")
     assert engine.queries[-1][0].image.size == (192, 128)
     again = pick(page, "on_history", shown.stored, index=0)
     assert address(found(again)) == address(found(sent)) and again[0] == "in blue"
@@ -425,21 +423,14 @@ def in_form(engine, tmp_path):
 
 def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_the_history(page, engine, in_form):
     shown = search(page, "in red", in_form, "Find one.", pictured="1:300")
-    assert address(shown) == ("in red", "Find one.", "", "1:300", "") and shown.summary["address"] == ""
+    assert address(shown) == ("in red", "Find one.", "", "1:300") and shown.summary["address"] == ""
     assert shown.stored[0]["pictured"] == "1:300" and not shown.stored[0]["picture"]
     asked = engine.queries[-1][0].image
     send(page, "on_ask", {"text": "in red", "instruction": "Find one.", "picture": "1:300"})
     assert engine.queries[-1][0].image.tobytes() == asked.tobytes()  # the address finds the same
     event = gr.EventData(None, {"instruction": "Find its page."})
     quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, True, "set", "any")
-    assert address(found(quick)) == ("in red", "Find its page.", "", "1:300", "")
-
-
-def test_the_picture_of_an_item_is_not_kept_as_that_of_a_visitor(engine, in_form, tmp_path):
-    kept = KeptPictures(tmp_path / "kept")
-    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), kept_pictures=kept), None))
-    callbacks.on_search("in red", in_form, "", None, "1:300", [], 5, 3, True, "set", "any")
-    assert not list(kept.folder.iterdir())
+    assert address(found(quick)) == ("in red", "Find its page.", "", "1:300")
 
 
 def test_an_item_as_the_query_leaves_its_picture_in_the_form(page):
@@ -451,7 +442,7 @@ def test_an_item_as_the_query_leaves_its_picture_in_the_form(page):
 def test_a_marked_part_of_the_picture_of_an_item_is_the_visitors_own(page, engine, in_form):
     box = {"left": 0.5, "top": 0, "right": 1, "bottom": 1}
     shown = search(page, "in red", in_form, box=box, pictured="1:300")
-    assert engine.queries[-1][0].image.size == (96, 128) and address(shown) == ("",) * 5 and shown.summary["part"]
+    assert engine.queries[-1][0].image.size == (96, 128) and address(shown) == ("",) * 4 and shown.summary["part"]
 
 
 @pytest.mark.parametrize("id", ["9:9", "2:301", 5, ["1:300"]])
@@ -461,42 +452,11 @@ def test_the_picture_of_an_item_that_was_removed_gets_one_sentence(page, in_form
     assert search(page, "in red", pictured=id).cards  # the picture was removed from the form, too
 
 
-def test_where_the_host_keeps_pictures_the_address_of_a_search_includes_its_picture(engine, photo, tmp_path):
-    kept = KeptPictures(tmp_path / "kept")
-    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), kept_pictures=kept), None))
-    settings = 5, 3, True, "set", "any"
-    shown = callbacks.on_search("mug", str(photo), "Find one.", None, "", [], *settings)
-    *words, upload = address(shown)
-    assert words == ["mug", "Find one.", "", ""] and shown.stored[0]["upload"] == upload
-    asked, picked = engine.queries[-1][0], event(index=0)
-    message = {"text": "mug", "instruction": "Find one.", "upload": upload}
-    for again in (callbacks.on_ask(message, [], *settings), callbacks.on_history(picked, shown.stored, *settings)):
-        query = engine.queries[-1][0]
-        assert query.text == "mug" and query.image.tobytes() == asked.image.tobytes() == again[1].tobytes()
-        assert "for up to 30 days" in found(again).summary["address"]
-        engine.queries.pop()
-    with pytest.raises(UserError, match="no longer kept"):
-        callbacks.on_ask(message | {"upload": "../" + upload}, [], *settings)
-
-
-def test_where_the_host_keeps_pictures_the_form_says_so_before_the_first_upload(engine, tmp_path, page):
-    with gr.Blocks() as keeping:
-        shared, served = Shared.create(gr.Tabs()), ServedRun(Path("made-up"), kept_pictures=KeptPictures(tmp_path))
-        with gr.Tab("Search", id="search") as tab:
-            search_tab(Context(engine, served, shared), tab)
-    panels = {block.elem_id: block.value for block in keeping.blocks.values() if block.elem_id in ("kept", "history")}
-    assert json.loads(panels["kept"])["days"] == json.loads(panels["history"])["days"] == 30
-    assert callback(keeping, "on_stored")([])["days"] == 30 and callback(page, "on_stored")([])["days"] == 0
-    assert "kept" not in {block.elem_id for block in page.blocks.values()}
-
-
 def test_without_that_the_address_says_that_the_picture_is_not_in_it(page, photo):
     assert (
         search(page, "mug", str(photo)).summary["address"] == "The address of this page does not include your picture."
     )
     assert search(page, "mug").summary["address"] == ""
-    with pytest.raises(UserError, match="does not keep pictures"):
-        send(page, "on_ask", {"upload": "0" * 64})
 
 
 def event(**data):
