@@ -55,6 +55,12 @@ PartName = Literal[PARTS + EXTRAS]
 FileName = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$", max_length=200)]  # below its folder
 
 
+def shipped_run(name: str) -> Path:
+    """Where a run that comes with the program lies: in an installed package inside it, in a checkout beside it."""
+    installed = Path(__file__).parent / "assets"
+    return (installed if installed.is_dir() else Path(__file__).parents[1] / "assets") / name
+
+
 class FileEntry(BaseModel):
     """What the manifest says about a file."""
 

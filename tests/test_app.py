@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 from packaging.requirements import Requirement
 
-import app
+from genius import app
 from genius.errors import UserError
+from genius.run import shipped_run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,8 +30,8 @@ def make_run(folder):
 
 
 def test_the_default_runs_are_the_shipped_ones_that_exist(tmp_path, monkeypatch):
-    assert app.SHIPPED == (ROOT / "assets/photos", ROOT / "assets/demo")
-    assert app.arguments([]).run is None and ROOT / "assets/demo" in app.runs_to_serve(None)
+    assert [run.name for run in app.SHIPPED] == ["photos", "demo"]
+    assert app.arguments([]).run is None and shipped_run("photos") in app.runs_to_serve(None)
     monkeypatch.setattr(app, "SHIPPED", (tmp_path / "photos", tmp_path / "demo"))
     with pytest.raises(UserError, match="There is no run in assets; make one with"):
         app.runs_to_serve(None)
@@ -133,7 +134,7 @@ def test_the_readme_configures_a_space_that_runs_this_app():
 
 def test_help_and_a_missing_run_need_no_model_library():
     script = (
-        "import sys, app\n"
+        "import sys; from genius import app\n"
         "try: app.main(['--run', 'nowhere'])\n"
         "except SystemExit: print(sorted({'torch', 'gradio', 'transformers'} & set(sys.modules)))"
     )

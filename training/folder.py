@@ -32,7 +32,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser
 from genius.files import disk_errors_explained, link_or_copy
 from genius.models.encoder import MODEL_SOURCES, Encoder
-from genius.run import Run
+from genius.run import Run, shipped_run
 from training import features
 from training.__main__ import train
 from training.command_line import Arguments, add_set_argument
@@ -43,7 +43,7 @@ from training.pseudo_queries import RECIPE, Recipe, check_images, write_pseudo_q
 from training.settings import Settings, with_changes, with_stage_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
-PHOTOS = Path(__file__).resolve().parent.parent / "assets" / "photos"  # the shipped run of photographs
+PHOTOS = shipped_run("photos")
 SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
 COLLECTION = "collection"
 PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
@@ -105,7 +105,7 @@ def stage_arguments(
     """
     root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
     if not model:
-        model, pretrained = SHIPPED_ENCODER, shipped_run().digest("encoder")
+        model, pretrained = SHIPPED_ENCODER, photo_run().digest("encoder")
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
     batched = replace(SMALL.features, batch=CPU_BATCH) if device == "cpu" else SMALL.features
     return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, features=batched, seed=seed), device, workers)
@@ -188,7 +188,7 @@ def publish_encoder(arguments: Arguments) -> None:
     if not is_main():
         return
     if settings.architecture == SHIPPED_ENCODER:
-        write = partial(link_files, shipped_run().folder("encoder"))
+        write = partial(link_files, photo_run().folder("encoder"))
     else:
         write = Encoder.from_open_clip(settings.architecture, settings.pretrained).save
     Run(arguments.run).publish("encoder", write)
@@ -201,7 +201,7 @@ def link_files(source: Path, folder: Path) -> None:
             link_or_copy(file, folder / file.relative_to(source))
 
 
-def shipped_run() -> Run:
+def photo_run() -> Run:
     """The shipped run of photographs. Raises UserError if its encoder is not there."""
     run = Run(PHOTOS)
     if not run.has("encoder"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from genius.collections.checker import Checker, LineWarning
 from genius.collections.from_folders import build
 from genius.collections.lines import LineError
+from genius.commands import program, usage
 from genius.errors import exit_on_user_error
 
 SHOWN = 10  # problems printed per file; one bad file may have millions
@@ -20,7 +21,9 @@ SHOWN = 10  # problems printed per file; one bad file may have millions
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m genius.collections", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=program("genius.collections"),
+        description=usage("genius.collections", __doc__),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--check",

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.layout import SPLITS
+from genius.commands import program, usage
 from genius.errors import UserError
 from genius.schema import DECODER_DTYPES
 
@@ -16,8 +17,8 @@ from genius.schema import DECODER_DTYPES
 def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
     """A parser for `python -m module`, with the module's docstring, up to its shapes, as help text."""
     return argparse.ArgumentParser(
-        prog=f"python -m {module}",
-        description=doc.split("\n\nShapes:")[0],
+        prog=program(module),
+        description=usage(module, doc.split("\n\nShapes:")[0]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 

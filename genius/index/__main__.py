@@ -13,6 +13,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from genius.commands import program, usage
 from genius.errors import UserError, exit_on_user_error
 from genius.index import update
 from genius.index.drift import DriftReport
@@ -27,7 +28,9 @@ SHOWN = 10  # ids or problems
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m genius.index", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=program("genius.index"),
+        description=usage("genius.index", __doc__),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="a directory made by python -m training")
     commands = parser.add_subparsers(dest="command", required=True)

@@ -224,7 +224,7 @@ def test_a_program_cannot_skip_the_queue(served):
 
 @pytest.mark.parametrize("size", ["0", "-1"])
 def test_a_queue_without_a_place_is_refused(size, capsys):
-    from app import main
+    from genius.app import main
 
     with pytest.raises(SystemExit):
         main(["--max-queue", size])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import app
+from genius import app
 from genius.ui.serving import DELIVERY_SECONDS
 from tests import readmes
 from tests.search.tiny import publish_tiny_run

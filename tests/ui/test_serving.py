@@ -13,7 +13,7 @@ import gradio as gr
 import httpx
 import pytest
 
-from app import exit_on_sigterm
+from genius.app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.runs import HostedRun

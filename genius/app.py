@@ -1,0 +1,209 @@
+"""Serve trained runs in the browser: arguments, loading of the runs, start and end of the server."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# Nothing leaves the machine. Gradio and transformers read these when they are imported.
+os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
+
+from genius.commands import subcommand_list
+from genius.errors import UserError, exit_on_user_error
+from genius.run import shipped_run
+from genius.schema import DECODER_DTYPES
+from genius.ui.access import check_editing, check_origins, read_logins
+
+if TYPE_CHECKING:
+    from genius.ui.page import Page
+
+SHIPPED = (shipped_run("photos"), shipped_run("demo"))
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+MAKE_ONE = (
+    "make one with: python -m genius.collections SOURCE... COLLECTION && "
+    "python -m training COLLECTION RUN, then: python app.py --run RUN"
+)
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line. Gradio's own variables, which hosts such as Hugging Face Spaces set, give the defaults."""
+    variable = os.environ.get
+    parser = argparse.ArgumentParser(
+        description="Serve trained runs in the browser.",
+        epilog=f"other commands, each with --help:\n{subcommand_list()}\n\n"
+        "logs, /healthz, /metrics, a systemd unit and a container: genius/ui/README.md",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--run",
+        type=Path,
+        action="append",
+        metavar="RUN",
+        help="folder that training wrote; repeat for more: the first is served at /, each at /run/NAME/ "
+        "(default: the shipped runs)",
+    )
+    parser.add_argument(
+        "--host",
+        default=variable("GRADIO_SERVER_NAME", "127.0.0.1"),
+        help="address to listen on, 0.0.0.0 for all (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=variable("GRADIO_SERVER_PORT", "7860"),
+        help="port, 0 for any that is free (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--root-path",
+        default=variable("GRADIO_ROOT_PATH", ""),
+        metavar="PATH",
+        help="public path of the page behind a proxy, such as /genius",
+    )
+    parser.add_argument(
+        "--auth",
+        default=variable("GENIUS_AUTH"),
+        metavar="NAME:PASSWORD",
+        help="require this login, or one from a file with one NAME:PASSWORD per line; the environment variable "
+        "GENIUS_AUTH does the same without showing it in the process list (default: no login)",
+    )
+    parser.add_argument("--editable", action="store_true", help="let visitors add items to the run and remove them")
+    parser.add_argument(
+        "--allow-anonymous-editing",
+        action="store_true",
+        help="allow --editable without a login on an address that other machines reach",
+    )
+    parser.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --editable: a further name under which visitors open the page, such as genius.example.org; "
+        "repeat for more",
+    )
+    parser.add_argument(
+        "--embed-in",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a site that may embed the page and call it, such as https://example.org; repeat for more (default: none)",
+    )
+    parser.add_argument(
+        "--max-queue",
+        type=int,
+        default=64,
+        metavar="N",
+        help="requests to one run that may wait for their turn, half of them from one address; others are refused "
+        "(default: %(default)s)",
+    )
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
+    parser.add_argument(
+        "--decoder-dtype",
+        choices=DECODER_DTYPES,
+        default=DECODER_DTYPES[0],
+        help="arithmetic of the decoder, except in exact search: int8 is fastest on processors, bfloat16 on GPUs; "
+        "results may differ a little (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--log-json",
+        action="store_true",
+        help="write the log to stdout as one JSON object per line, with a line for each call of the page or the API",
+    )
+    parser.add_argument(
+        "--drain-seconds",
+        type=float,
+        default=20,
+        metavar="SECONDS",
+        help="after SIGTERM, how long to answer what was accepted before (default: %(default)s)",
+    )
+    return parser.parse_args(argv)
+
+
+def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
+    """The chosen runs, or the shipped ones that exist. Raises UserError without one, or for two of one name."""
+    runs = chosen or [run for run in SHIPPED if is_run(run)]
+    if not runs:
+        raise UserError(f"There is no run in {os.path.relpath(SHIPPED[0].parent)}; {MAKE_ONE}")
+    names: dict[str, Path] = {}
+    for run in runs:
+        if not is_run(run):
+            raise UserError(f"There is no run at {os.path.relpath(run)}; {MAKE_ONE}")
+        name = run.resolve().name
+        if name in names and names[name].resolve() == run.resolve():
+            raise UserError(f"--run {os.path.relpath(run)} was given twice; name each run once")
+        if name in names:
+            raise UserError(
+                f"{os.path.relpath(names[name])} and {os.path.relpath(run)} would both be served as /run/{name}/; "
+                "rename one of the folders"
+            )
+        names[name] = run
+    return list(runs)
+
+
+def is_run(folder: Path) -> bool:
+    return (folder / "manifest.json").is_file()
+
+
+@contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """Inside the block SIGTERM raises SystemExit(0) on the main thread; a second one ends the process at once."""
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise SystemExit(0)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = arguments(argv)
+    with exit_on_user_error(), exit_on_sigterm():
+        logins = read_logins(options.auth)
+        if options.editable:
+            check_editing(options.host, logins, options.allow_anonymous_editing)
+        check_origins(options.embed_in)
+        if not 0 <= options.port <= 65535:
+            raise UserError(f"--port must be from 0 to 65535, not {options.port}")
+        if options.max_queue < 1:
+            raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
+        runs = runs_to_serve(options.run)
+        for name in PROXIES:  # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
+            os.environ.pop(name, None)
+        from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
+        from genius.search.engine import Engine
+        from genius.ui.common.context import ServedRun
+        from genius.ui.logs import SERVER_LOG, configure
+        from genius.ui.page import build
+        from genius.ui.runs import HostedRun
+        from genius.ui.security import Policy
+        from genius.ui.serving import Hosting, serve
+
+        run_names = tuple(run.resolve().name for run in runs)
+
+        def load(run: Path) -> Page:
+            SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
+            served = ServedRun.read(run, options.editable, run_names)
+            engine = Engine.load(run, options.device, options.decoder_dtype)
+            engine.follow()
+            return build(engine, served)
+
+        configure(options.log_json)
+        keep_freed_memory(shared=True)
+        hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
+        policy = Policy(options.editable, hosts, tuple(options.embed_in))
+        hosting = Hosting(
+            options.host, options.port, options.root_path, logins, policy, options.max_queue, options.drain_seconds
+        )
+        server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
+        SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
+        if server.wait():
+            os._exit(0)  # threads that still compute would end with a crash

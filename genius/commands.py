@@ -1,0 +1,33 @@
+"""The subcommands of `genius`, and the words by which a command was started."""
+
+from __future__ import annotations
+
+SUBCOMMANDS = {  # name: the module that does it, and what it does
+    "folder": ("training.folder", "make folders of images searchable"),
+    "collections": ("genius.collections", "build a collection from folders, or check one"),
+    "train": ("training", "train all models of a run"),
+    "index": ("genius.index", "add items to a run, remove, check"),
+    "evaluate": ("genius.evaluation", "measure a run"),
+    "speed": ("genius.evaluation.speed", "measure the speed of searches"),
+    "ranker": ("training.ranker", "train the ranker of a run"),
+    "maps": ("training.maps", "lay out the maps of a run"),
+    "names": ("training.names", "name the codes of a run"),
+    "published": ("training.published", "convert the authors' checkpoints"),
+}
+
+started: dict[str, str] = {}  # a module, and how this process started it, where not by `python -m`
+
+
+def program(module: str) -> str:
+    """The words that started a module: `genius folder`, or `python -m training.folder`."""
+    return started.get(module, f"python -m {module}")
+
+
+def usage(module: str, doc: str) -> str:
+    """The docstring of a module, with the words that started it in its commands."""
+    return doc.replace(f"python -m {module} ", f"{program(module)} ")
+
+
+def subcommand_list() -> str:
+    width = max(map(len, SUBCOMMANDS))
+    return "\n".join(f"  genius {name:{width}}  {purpose}" for name, (_, purpose) in SUBCOMMANDS.items())
