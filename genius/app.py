@@ -128,7 +128,7 @@ def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
     """The chosen runs, or the shipped ones that exist. Raises UserError without one, or for two of one name."""
     runs = chosen or [run for run in SHIPPED if is_run(run)]
     if not runs:
-        raise UserError(f"There is no run in {os.path.relpath(SHIPPED[0].parent)}; {MAKE_ONE}")
+        raise UserError(f"There is no run in {SHIPPED[0].parent}; {MAKE_ONE}")
     names: dict[str, Path] = {}
     for run in runs:
         if not is_run(run):
