@@ -61,14 +61,6 @@ def add_rows(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_answerable(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--answerable",
-        action="store_true",
-        help="leave out queries without a positive in the index, where it holds one pool of the collection",
-    )
-
-
 def add_beams(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beams", type=partial(parse_positive, "--beams"), default=50, help="beam size (default: %(default)s)"

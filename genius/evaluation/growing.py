@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -26,7 +26,6 @@ from tqdm import tqdm
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
-    add_beams,
     add_collection_and_device,
     add_limit,
     add_run,
@@ -35,26 +34,30 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_integers,
+    parse_positive,
 )
 from genius.evaluation.encoded_queries import EncodedRow, EncodedSplit
+from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import TargetGroups, training_targets
 from genius.evaluation.redraw import run_collection
-from genius.evaluation.summary import DRAWS
-from genius.evaluation.systems import ranks_by_system
-from genius.evaluation.tables import UNKNOWN, between, table
-from genius.files import write_report
+from genius.evaluation.systems import SearchedPool
 from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
+from genius.reports import Cell, Column, Report, Table, version
 from genius.runtime import keep_freed_memory
 from genius.search.engine import Engine
 
-BEAM_SYSTEMS = ("beam", "beam + re-rank")
-SYSTEMS = ("dense", "quantized", *BEAM_SYSTEMS)
+MODULE = "genius.evaluation.growing"
+SYSTEMS = ("dense", "quantized", "beam", "beam + re-rank")
 RANKED = "fast + ranker"  # also measured where the run has a ranker
-SELF_QUERIES = """The decoder of this run learned every candidate as its own query, including added ones, but not
-their labeled queries. To measure items that it never saw, train with `--set decoder.self_queries=false`."""
-DEFINITIONS = """*present*: queries answered by items that are also positives of training queries. *added*: by items
-that are not. *Of dense*: the last system as a share of dense search for the same queries; the encoder behind both was
-also trained on the present items."""
+NOTE = (
+    "Hit rate at 5, at 10 for Fashion200K and FashionIQ. *present*: queries answered by items that are also positives "
+    "of training queries. *added*: by items that are not. *Of dense*: the last system as a share of dense search for "
+    "the same queries; the encoder behind both was also trained on the present items."
+)
+SELF_QUERIES = (
+    " The decoder of this run learned every candidate as its own query, including added ones, but not their labeled "
+    "queries. To measure items that it never saw, train with `--set decoder.self_queries=false`."
+)
 
 
 def split_by_target(queries: EncodedSplit, targets: np.ndarray) -> dict[str, np.ndarray]:
@@ -75,8 +78,8 @@ def measure(
     beams: int = 50,
     limit: int | None = None,
     seed: int = 0,
-) -> dict[str, Any]:
-    """The report, ready for JSON. fractions: percent of the grown collection that was added.
+) -> Table:
+    """fractions: percent of the grown collection that was added.
 
     Raises UserError if the index holds no items of one kind.
     """
@@ -88,76 +91,41 @@ def measure(
             "needs some that are and some that are not: index all candidates"
         )
     queries = EncodedSplit.read(engine, collection, split, limit, seed)
-    collections = []
+    systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
+    lines: list[list[Cell]] = []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
         added = min(round(len(present) * fraction / (100 - fraction)), len(absent))
         kept = round(added * (100 - fraction) / fraction) if added == len(absent) else len(present)
         rows = np.sort(np.concatenate([present[:kept], absent[:added]]))
-        collections.append(
-            {
-                "fraction": fraction,
-                "items": len(rows),
-                "added": added,
-                "groups": _hit_rates(engine, queries, rows, targets, beams, seed),
-            }
-        )
-    return {"split": split, "beams": beams, "limit": limit, "seed": seed, "collections": collections}
+        pool = SearchedPool(engine, index.pool(rows, engine.device), rows, systems)
+        for group, members in split_by_target(queries, targets).items():
+            inside = [number for number in members if np.isin(queries.positives[number], rows).any()]
+            if inside:
+                rates = hit_rates(pool, queries, np.array(inside), beams, seed)
+                dense = rates["dense"][0]
+                of_dense = rates[systems[-1]][0] / dense if dense else None
+                found = [rates[system] for system in systems]
+                lines.append([f"{fraction} %", len(rows), group, len(inside), *found, of_dense])
+    columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
+    columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]
+    return Table("Hit rate in collections that grew", columns, lines)
 
 
-def _hit_rates(
-    engine: Engine, queries: EncodedSplit, rows: np.ndarray, targets: np.ndarray, beams: int, seed: int
-) -> dict[str, Any]:
-    """Group -> figures of its queries with a positive in the collection `rows`; groups without queries are left out."""
-    pool, inside, figures = engine.index.pool(rows, engine.device), np.isin(np.arange(len(targets)), rows), {}
-    for group, members in split_by_target(queries, targets).items():
-        chosen = np.array([number for number in members if inside[queries.positives[number]].any()], dtype=np.int64)
-        if len(chosen):
-            encoded = EncodedRow([queries.encoded.select(torch.from_numpy(chosen).to(engine.device))])
-            qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
-            systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
-            ranks = ranks_by_system(systems, engine, pool, rows, encoded, qrels, beams)
-            figures[group] = {
-                "queries": len(chosen),
-                "systems": {system: _rate(found, queries.cuts[chosen], seed) for system, found in ranks.items()},
-            }
-    return figures
-
-
-def _rate(ranks: np.ndarray, cuts: np.ndarray, seed: int) -> dict[str, Any]:
-    """Hit rate of queries, each at its own cut, and its 95 % interval."""
-    hits = ranks <= cuts
-    low, high = interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed)))
-    return {"hit": float(hits.mean()), "interval": [low, high]}
-
-
-def markdown(report: dict[str, Any]) -> str:
-    rows = []
-    for grown in report["collections"]:
-        for group, figures in grown["groups"].items():
-            rates = figures["systems"]
-            dense, found = (rates[system]["hit"] for system in ("dense", [*rates][-1]))
-            row = {
-                "added": f"{grown['fraction']} %",
-                "items": f"{grown['items']:,}",
-                "answered by": group,
-                "queries": f"{figures['queries']:,}",
-            }
-            for system in rates:
-                row[system] = between(rates[system]["hit"], *rates[system]["interval"])
-            rows.append(row | {"of dense": f"{found / dense:.2f}" if dense else UNKNOWN})
-    parts = [
-        "# Items added after training",
-        f"- `{report['command']}`\n- {report['split']} queries, {report['beams']} beams, seed {report['seed']}; "
-        "hit rate at 5, at 10 for Fashion200K and FashionIQ",
-        DEFINITIONS,
-        *([SELF_QUERIES] if report["own_queries"] else []),
-        table(rows, text_columns=0),
-    ]
-    return "\n\n".join(parts) + "\n"
+def hit_rates(
+    pool: SearchedPool, queries: EncodedSplit, chosen: np.ndarray, beams: int, seed: int
+) -> dict[str, Estimate]:
+    """System -> hit rate of the queries with these numbers, each at its own cut, and its 95 % interval."""
+    encoded = EncodedRow([queries.encoded.select(torch.from_numpy(chosen).to(pool.engine.device))])
+    qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
+    rates = {}
+    for system, ranks in pool.search(encoded, qrels, beams).ranks.items():
+        hits = ranks <= queries.cuts[chosen]
+        rates[system] = (float(hits.mean()), *interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed))))
+    return rates
 
 
 def main(arguments: list[str]) -> None:
-    parser = command_parser("genius.evaluation.growing", __doc__)
+    parser = command_parser(MODULE, __doc__)
     add_run(parser)
     add_collection_and_device(parser)
     add_split(parser)
@@ -167,29 +135,30 @@ def main(arguments: list[str]) -> None:
         metavar="P,P,…",
         help="percent of the grown collection that was added (default: 10,30,50)",
     )
-    add_beams(parser)
+    parser.add_argument(
+        "--beams", type=partial(parse_positive, "--beams"), default=50, help="beam size (default: %(default)s)"
+    )
     add_limit(parser)
     add_seed(parser, "instructions, samples and intervals")
-    options = parser.parse_args(arguments)
-    fractions = parse_integers(options.fractions, "--fractions", 1, 99)
+    given = parser.parse_args(arguments)
+    fractions = parse_integers(given.fractions, "--fractions", 1, 99)
     keep_freed_memory()
-    engine = Engine.load(options.run, options.device)
-    report = {
-        "command": command_line("genius.evaluation.growing", arguments),
-        "run": options.run.resolve().name,
-        "own_queries": engine.run.settings.decoder.self_queries,
-    }
-    with run_collection(options.run, options.collection, options.split) as collection:
-        report |= measure(
+    engine = Engine.load(given.run, given.device)
+    note = NOTE + SELF_QUERIES * engine.run.settings.decoder.self_queries
+    with run_collection(given.run, given.collection, given.split) as collection:
+        table = measure(
             engine,
             collection,
-            split=options.split,
+            split=given.split,
             fractions=fractions,
-            beams=options.beams,
-            limit=options.limit,
-            seed=options.seed,
+            beams=given.beams,
+            limit=given.limit,
+            seed=given.seed,
         )
-    write_report(options.run / "reports" / "growing", report, markdown(report))
+    settings = f"{given.split} queries, {given.beams} beams, seed {given.seed}. "
+    command = command_line(MODULE, arguments)
+    report = Report("Items added after training", settings + note, command, version(given.run), [table])
+    report.save(given.run / "reports" / "growing.json")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Tables 4 and 5 are the paper's, S3 to S7 its supplement's. A row is named as it 
 
 from __future__ import annotations
 
-from genius.evaluation.paper_captions import MSCOCO, OTHERWISE_IN_TABLE_3, PUBLISHED
+from genius.evaluation.paper import MSCOCO, OTHERWISE_IN_TABLE_3, PUBLISHED_CAPTIONS
 
 COLUMNS = ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr"))  # M-BEIR task and dataset
 CAPTION_TO_IMAGE = (0, "mscoco")
@@ -58,6 +58,6 @@ ABLATIONS: dict[str, dict[str, tuple[float, ...]]] = {
 
 RIVALS = {  # method, trained on MSCOCO -> Recall@1, 5, 10 of captions → images on it (Table S7)
     line.method: line.rates
-    for line in PUBLISHED[MSCOCO]
-    if line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
+    for line in PUBLISHED_CAPTIONS
+    if line.of == line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
 }

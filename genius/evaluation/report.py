@@ -1,359 +1,380 @@
-"""The report of an evaluation as Markdown. Rates are percentages; the JSON next to it holds every figure."""
+"""The report of an evaluation: what `python -m genius.evaluation` writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from genius.evaluation.ladder import EXPLAINED, ladder
-from genius.evaluation.paper_comparison import paper_tables
-from genius.evaluation.summary import MIN_DENSE
-from genius.evaluation.tables import between, dataset_name, decimals, percent, table, task_name, with_interval
+from genius.evaluation.evaluate import Evaluation
+from genius.evaluation.figures import MIN_DENSE, BeamFigures, PoolFigures, RowFigures, SystemFigures
+from genius.evaluation.paper import caption_lines, captions_table, modalities_of, paper_tables, row_names
 from genius.metrics.factor_agreement import SHUFFLES
-from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
+from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
+from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.shortlist import PER_CANDIDATE, PER_ROOT
+from genius.trie.ids import packed_bytes
 
-DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k).
-A positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
-evaluation; *judgments outside* counts these positives. The default k is {USUAL_CUT}; for Fashion200K and FashionIQ
-it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the paper. Averages weigh all rows equally. Brackets are
-bootstrap 95 % intervals. *Of dense* is a system's share of the hit rate of dense search, in rows where dense search
-reaches {MIN_DENSE:.0%}; its average is over those rows.
-
-*dense*: exact search over the embeddings. *fused*, where measured: over the fused features. *quantized*: exact search
+DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k). A
+positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
+evaluation. k is {USUAL_CUT}; for Fashion200K and FashionIQ it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the
+paper. Averages weigh all rows equally. Brackets are bootstrap 95 % intervals. *Of dense* is a system's share of the hit
+rate of dense search, in rows where dense search reaches {MIN_DENSE:.0%}; its average is over those rows."""
+SYSTEMS = f"""*dense*: exact search over the embeddings. *fused*, where measured: over the fused features. *quantized*:
 over the quantized vectors, all IDs scored by look-up tables. *beam*: beam search over the valid IDs by the decoder,
-blended with geometry with the weight above; mode exact, the published algorithm, in the order of ID scores. *beam +
-re-rank*: the same IDs, re-ranked by embedding. *fast + re-rank*: mode fast, which decodes
-a quarter of the beams, stops where the prefixes hold at most {PER_CANDIDATE} times as many items as the budget, or
-{PER_ROOT} · √(items of the pool) if that is more, and re-ranks those that are nearest by their codes, up to the budget.
-*ranker*, where the run has one: by it instead of by embedding. *geometry*: each of these by codebook distances alone
-(decoder weight 0); the difference is what the decoder adds. Items
-that share an ID are in the order of index rows unless re-ranked."""
-DIFFERENT_PICTURES = (
-    "the redrawn pictures of the test queries differ from those at training time, because the versions of the "
-    "libraries that draw and decode them differ; the records are the same"
-)
-GEOMETRY = ("geometry", "geometry + re-rank", "fast geometry + re-rank")
-RERANKED = ("geometry + re-rank", "beam + re-rank", "fast + re-rank")
+blended with geometry; mode exact, the published algorithm, in the order of ID scores. *beam + re-rank*: the same IDs,
+re-ranked by embedding. *fast + re-rank*: mode fast, which decodes a quarter of the beams, stops where the prefixes hold
+at most {PER_CANDIDATE} times as many items as the budget, or {PER_ROOT} · √(items of the pool) if that is more, and
+re-ranks those that are nearest by their codes, up to the budget. *ranker*, where the run has one: by it instead of by
+embedding. *geometry*: each of these by codebook distances alone (decoder weight 0); the difference is what the decoder
+adds. Items that share an ID are in the order of index rows unless re-ranked."""
+LADDER = """What each step from exhaustive search to the served result keeps. *dense*, *fused*, *quantized*: exhaustive
+search over the embeddings, the fused features z and the quantized vectors. *candidates*: queries with a positive among
+the items that the beam search hands over, the most that re-ranking can reach. Then the hit rate after re-ranking."""
+SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
+SERVED = ("fast + ranker", "fast + re-rank")  # and the first of these that was measured
+STAGES = {
+    "encode": "encode",
+    "fuse": "fuse",
+    "scan": "scan",
+    "beam": "beam search",
+    "expand": "expand",
+    "rerank": "re-rank",
+}
+FACTOR_FIGURES = {
+    "alone": "Adjusted mutual information of a factor with the codes of one level alone, over the candidates that have "
+    "the factor: 1 determines it, 0 is chance.",
+    "in_modality": "The same among candidates of one modality, averaged by their number.",
+    "given_prefix": "Given the codes before: the share of the remaining uncertainty about the factor that the level "
+    "removes, beyond what chance would remove (unknown: chance would leave none).",
+}
+Columns = list[tuple[Column, Callable[[RowFigures], Cell]]]
 
-Entry = dict[str, Any]  # a row, an average, a pool or a part of the report
-Columns = dict[str, list[str]]  # heading -> cells
+
+def report_of(found: Evaluation, run: str, collection: str, command: str, version: str, trained: str = "") -> Report:
+    """trained: what the run learned from, see `trained_on`; the collection, if it is empty."""
+    headline, *others = found.pools
+    tables = [hit_table(headline), *paper_tables(found), ladder_table(headline), averages_table(found.pools)]
+    if headline.average.differences:
+        tables.append(differences_table(found.pools))
+    if found.phrasings:
+        tables.append(phrasings_table(found))
+    sizes = [pool for pool in found.sweep if pool.kind == headline.kind]
+    if len(sizes) > 1:
+        tables.append(sweep_table(sizes))
+    tables += [targets_table(headline), beams_table(found.pools)]
+    if found.following:
+        tables.append(following_table(found))
+    if found.health:
+        tables.append(health_table(found.health))
+    tables += factor_tables(found)
+    tables += [times_table(found.pools), bytes_table(found.facts.code_sizes, found.facts.dim)]
+    for pool in others:
+        tables += [hit_table(pool), ladder_table(pool)]
+    captions = caption_lines(found, found.options.trained_on or trained or collection)
+    tables += [captions_table(captions)] if captions else []
+    tables += [cuts_table(pool) for pool in found.pools]
+    plots = [hit_plot(pool) for pool in found.pools]
+    plots += [sweep_plot(sizes)] if len(sizes) > 1 else []
+    plots += [factors_plot(found.factors)] if found.factors else []
+    plots.append(times_plot(headline))
+    note = f"{settings_note(found)}\n\n{DEFINITIONS}\n\n{SYSTEMS}".replace("\n\n", "\0").replace("\n", " ")
+    return Report(f"Retrieval: {run} on {collection}", note.replace("\0", "\n\n"), command, version, tables, plots)
 
 
-def markdown(report: Entry) -> str:
-    """The whole report: the headline table first."""
-    pools, headline = report["pools"], report["pools"][0]
-    parts = [
-        f"# Retrieval: {report['run']} on {report['collection']}",
-        _settings(report),
-        DEFINITIONS,
-        f"## Hit rate, {_pool_name(headline)}",
-        *_headline(headline),
-        *paper_tables(report),
-        f"## Where hit rate is lost, {_pool_name(headline)}",
-        EXPLAINED,
-        *_ladders(pools),
-        "## Hit rate, averages",
-        _averages(pools),
-        "## Hit rate, differences between systems",
-        "In percentage points, averages over rows. Intervals are of the differences query by query.",
-        _differences(pools),
+def settings_note(found: Evaluation) -> str:
+    """What was asked, of what, and by which settings."""
+    facts, options, rows = found.facts, found.options, found.pools[0].rows
+    queries = sum(row.queries for row in rows)
+    limit = f", at most {options.limit} per row" if options.limit else ""
+    answerable = ", those with a positive in the index" if options.answerable else ""
+    sentences = [
+        f"{queries:,} {options.split} queries in {len(rows)} rows{limit}{answerable}; "
+        f"instructions: {options.phrasing}; seed {options.seed}.",
+        f"{facts.items:,} items with {facts.ids:,} distinct IDs; codes per level: "
+        f"{', '.join(map(str, facts.code_sizes))}.",
+        f"{found.pools[0].beams} beams, decoder weight {facts.decoder_weight:g} against geometry; mode fast: a "
+        f"budget of {facts.budget} items, decoder in {facts.decoder_dtype}.",
+        f"{facts.machine}; batches of {facts.batch} queries to encode and of {facts.search_batch} to search.",
     ]
-    if report["phrasings"]:
-        parts += [
-            "## Hit rate over all phrasings of the instructions",
-            "Every query in every phrasing of its row's instruction: the mean over them, the lowest and the highest.",
-            _phrasings(report["phrasings"]),
-        ]
-    if len(report["sweep"]) > 1:
-        parts += [f"## Hit rate by beam size, {_pool_name(headline)}, averages", _sweep(report["sweep"])]
-    parts += [
-        f"## Targets seen and not seen in training, {_pool_name(headline)}",
-        "Hit rate of queries all of whose positives were training targets (seen), and of those none of whose "
-        "positives was one (new). Averages are over the rows that have any.",
-        _by_target(headline),
-        "## Candidates from the beam searches",
-        "*Recall*: queries with a positive among the items that are re-ranked. *Items*, *most*: how many items, on "
-        "average and at most. *Scored*: beams whose continuations the decoder scored, over all levels (geometry: "
-        "by codebook distances). *Certified*: queries whose IDs are provably the best of all valid IDs under the "
-        "model; measured in mode exact alone. *First code*: queries whose most probable first code is that of a "
-        "positive, which is its modality unless first codes of the run emerged.",
-        _beams(pools),
-        f"By row, {_pool_name(headline)}:",
-        _beams_by_row(headline),
-        "## First codes under other instructions",
+    if options.trained_on:
+        sentences.append(f"The parts of the run were trained on another collection, {options.trained_on}.")
+    if facts.unknown:
+        sentences.append(f"{facts.unknown:,} judgments name items that are not in the index.")
+    return " ".join(sentences)
+
+
+def _by_row(title: str, pool: PoolFigures, columns: Columns, note: str = "") -> Table:
+    """A line for each row, and their average."""
+    rows = [*pool.rows, pool.average]
+    cells = [[*row_names(row), *(value(row) for _, value in columns)] for row in rows]
+    return Table(title, [Column("task"), Column("dataset"), *(column for column, _ in columns)], cells, note)
+
+
+def _rates(systems: Sequence[str]) -> Columns:
+    """Hit rates with their intervals."""
+    return [(Column(name, "%"), lambda row, name=name: row.systems[name].rate) for name in systems]
+
+
+def hit_table(pool: PoolFigures) -> Table:
+    """Hit rates of all systems."""
+    columns: Columns = [
+        (Column("queries"), lambda row: row.queries),
+        (Column("candidates"), lambda row: row.candidates),
+    ]
+    if any(row.without_positive for row in pool.rows):
+        columns.append((Column("no positive in pool"), lambda row: row.without_positive))
+    if any(row.outside for row in pool.rows):
+        columns.append((Column("judgments outside"), lambda row: row.outside))
+    return _by_row(f"Hit rate by row, {pool.kind}", pool, columns + _rates(list(pool.average.systems)))
+
+
+def rungs(row: RowFigures) -> list[str]:
+    """The steps of the ladder that were measured."""
+    found = [system for system in ("dense", "fused", "quantized") if system in row.systems]
+    for search in ("beam", "fast"):
+        orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in row.systems]
+        found += [f"{search}: candidates", *orders] if orders else []
+    return found
+
+
+def _rung(row: RowFigures, name: str) -> float:
+    search, colon, _ = name.partition(": ")
+    if not colon:
+        return row.systems[name].rate[0]
+    ordered = [figures for system, figures in row.systems.items() if system.startswith(f"{search} + ")]
+    return ordered[0].beam.recall
+
+
+def ladder_table(pool: PoolFigures) -> Table:
+    """The oracle ladder: where the next point of hit rate is lost, for each row."""
+    columns: Columns = [(Column(name, "%"), lambda row, name=name: _rung(row, name)) for name in rungs(pool.average)]
+    return _by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, " ".join(LADDER.split()))
+
+
+def averages_table(pools: Sequence[PoolFigures]) -> Table:
+    """Of each system in each pool, at all cuts."""
+    columns = [Column("pool"), Column("system"), Column("hit rate", "%"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    rows = [
+        [str(pool.kind), name, found.rate, *(found.hit[k] for k in CUTS), found.of_dense]
+        for pool in pools
+        for name, found in pool.average.systems.items()
+    ]
+    return Table("Averages over rows", [*columns, Column("of dense", digits=2)], rows)
+
+
+def differences_table(pools: Sequence[PoolFigures]) -> Table:
+    """Between systems, query by query."""
+    rows = [[str(pool.kind), pair, found] for pool in pools for pair, found in pool.average.differences.items()]
+    note = "In percentage points, averages over rows. Intervals are of the differences query by query."
+    columns = [Column("pool"), Column("pair"), Column("difference", "%")]
+    return Table("Differences between systems", columns, rows, note)
+
+
+def phrasings_table(found: Evaluation) -> Table:
+    """Means over all phrasings of the instructions."""
+    systems = list(found.phrasings[0].systems)
+    rows: list[list[Cell]] = []
+    for row in found.phrasings:
+        name = row_names(RowFigures({}, {}, row.task, row.dataset, row.cut))
+        rows.append([*name, row.phrasings, *(row.systems[system] for system in systems)])
+    means = [mean_known([row.systems[system][0] for row in found.phrasings]) for system in systems]
+    rows.append(["average", "", None, *means])
+    columns = [Column("task"), Column("dataset"), Column("phrasings"), *(Column(name, "%") for name in systems)]
+    note = "Every query in every phrasing of its row's instruction: the mean; in brackets the lowest and the highest."
+    return Table("Hit rate over all phrasings of the instructions", columns, rows, note)
+
+
+def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
+    """Averages by beam size."""
+    systems = list(sizes[0].average.systems)
+    generated = [name for name in systems if sizes[0].average.systems[name].beam]
+    columns = [Column("beams"), *(Column(name, "%") for name in generated)]
+    served = [name for name in ("beam + re-rank", "fast + re-rank") if name in generated]
+    for name in served:
+        columns += [Column(f"{name}: recall", "%"), Column(f"{name}: items"), Column(f"{name}: time", "ms", digits=2)]
+    columns += [Column("beam: certified", "%")] if "beam" in generated else []
+    rows = []
+    for pool in sizes:
+        found = pool.average.systems
+        row: list[Cell] = [pool.beams, *(found[name].rate for name in generated)]
+        for name in served:
+            row += [found[name].beam.recall, found[name].beam.items, sum(found[name].milliseconds.values())]
+        rows.append(row + ([found["beam"].beam.certified] if "beam" in generated else []))
+    note = "*Recall*, *items*, *certified*: as in *Candidates of the beam searches*."
+    return Table(f"Averages by beam size, {sizes[0].kind}", columns, rows, note)
+
+
+def targets_table(pool: PoolFigures) -> Table:
+    """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
+    shown = ("dense", "quantized", "geometry + re-rank", "beam + re-rank", "fast + re-rank", "fast + ranker")
+    systems = [name for name in shown if name in pool.average.systems]
+    columns: Columns = [(Column("seen: queries"), lambda row: row.queries_seen)]
+    columns += [(Column(f"seen: {name}", "%"), lambda row, name=name: row.systems[name].seen) for name in systems]
+    columns.append((Column("new: queries"), lambda row: row.queries_new))
+    columns += [(Column(f"new: {name}", "%"), lambda row, name=name: row.systems[name].new) for name in systems]
+    note = (
+        "Hit rate of queries all of whose positives were training targets (seen), and of those none of whose positives "
+        "was one (new). Averages are over the rows that have any."
+    )
+    return _by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, note)
+
+
+def beams_table(pools: Sequence[PoolFigures]) -> Table:
+    """What the beam searches hand over."""
+    columns = [Column("pool"), Column("system"), Column("recall", "%"), Column("items"), Column("most items")]
+    columns += [Column("scored"), Column("certified", "%"), Column("first code", "%")]
+    rows = [
+        [str(pool.kind), name, *_beam_cells(found.beam)]
+        for pool in pools
+        for name, found in pool.average.systems.items()
+        if found.beam
+    ]
+    note = (
+        "*Recall*: queries with a positive among the items that are re-ranked. *Items*, *most items*: how many, on "
+        "average and at most. *Scored*: beams whose continuations the decoder scored, over all levels (geometry: by "
+        "codebook distances). *Certified*: queries whose IDs are provably the best of all valid IDs under the model; "
+        "measured in mode exact alone. *First code*: queries whose most probable first code is that of a positive, "
+        "which is its modality unless first codes of the run emerged."
+    )
+    return Table("Candidates of the beam searches, averages over rows", columns, rows, note)
+
+
+def _beam_cells(found: BeamFigures) -> list[Cell]:
+    return [found.recall, found.items, found.most_items, found.scored, found.certified, found.first_code]
+
+
+def following_table(found: Evaluation) -> Table:
+    """Right first codes under other instructions."""
+    rows: list[list[Cell]] = [
+        [f"{row.task} {modalities_of(row.task)}", row.dataset, row.asked, row.held_out, row.swapped]
+        for row in found.following
+    ]
+    asked = mean_known([row.asked for row in found.following])
+    held_out = mean_known([row.held_out for row in found.following])
+    rows.append(["average", "", asked, held_out, mean_known([row.swapped for row in found.following])])
+    columns = [Column("task"), Column("dataset"), Column("asked", "%"), Column("held out", "%"), Column("swapped", "%")]
+    note = (
         "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that training "
         "never used (*held out*), and with the same text and image under an instruction for another target modality "
-        "(*swapped*: the code of that modality is right).",
-        _following(report["following"]),
-        "## Codes",
-        _health(report["codes"]["health"]),
-        *_factors(report["codes"]["factors"]),
-        "## Milliseconds per query",
-        f"{report['machine']}; batches of {report['batch']['encoded']} queries to encode and of "
-        f"{report['batch']['searched']} to search by {report['beams'][-1]} beams, averages over rows. "
-        "*Scan*: over all embeddings, or all IDs.",
-        _milliseconds(pools),
-        "## Bytes per item",
-        _bytes(report["bytes_per_item"]),
-        "## Hit rate, other pools",
-    ]
-    for pool in pools[1:]:
-        parts += [f"### {_pool_name(pool).capitalize()}", *_headline(pool)]
-    parts += [f"## Hit rate at {' / '.join(map(str, CUTS))}"]
-    for pool in pools:
-        parts += [f"### {_pool_name(pool).capitalize()}", _all_cuts(pool)]
-    return "\n\n".join(parts) + "\n"
+        "(*swapped*: the code of that modality is right)."
+    )
+    return Table("First codes under other instructions", columns, rows, note)
 
 
-def _settings(report: Entry) -> str:
-    index, rows = report["index"], report["pools"][0]["rows"]
-    limit = f", at most {report['limit']} per row" if report["limit"] else ""
-    limit += ", those with a positive in the index" if report.get("answerable") else ""  # old reports lack it
-    dtype = f", decoder in {report['decoder_dtype']}" if "decoder_dtype" in report else ""  # old reports lack it
-    lines = [
-        f"`{report['command']}`",
-        *_redrawn(report.get("world")),
-        f"{sum(row['queries'] for row in rows):,} {report['split']} queries in {len(rows)} rows{limit}; "
-        f"instructions: {report['instruction']}; seed {report['seed']}",
-        f"{index['items']:,} items with {index['ids']:,} distinct IDs; codes per level: "
-        + ", ".join(map(str, index["code_sizes"])),
-        f"{report['beams'][-1]} beams, decoder weight {report['decoder_weight']:g} against geometry; mode fast: "
-        f"a budget of {report['budget']} items" + dtype,
-    ]
-    if other := report.get("trained_on"):  # old reports lack it
-        lines.append(f"the parts of the run were trained on another collection, {other}")
-    if unknown := report["unknown_judgements"]:
-        lines.append(f"{unknown:,} judgments name items that are not in the index")
-    return "\n".join(f"- {line}" for line in lines)
+def health_table(health: dict) -> Table:
+    """Use of the codes of each level; health: see `table_health`."""
+    columns = [Column("level"), Column("codes"), Column("used"), Column("effective codes")]
+    rows = [[level["level"], level["codes"], level["used"], level["perplexity"]] for level in health["levels"]]
+    note = (
+        f"{100 * health['items_alone']:.1f} % of {health['items']:,} items share their ID with no other; the largest "
+        f"bucket holds {health['largest_bucket']:,}. Modality purity of the first code: "
+        f"{100 * health['modality_purity']:.1f} %. *Effective codes*: how many of equal size would divide the items as "
+        "finely (exp of the entropy)."
+    )
+    return Table("Codes in use", columns, rows, note)
 
 
-def _redrawn(world: Entry | None) -> list[str]:
-    if world is None:
+def factor_tables(found: Evaluation) -> list[Table]:
+    """How much the codes of each level say about known factors of the items."""
+    if not found.factors:
         return []
-    pictures = {True: "the same pictures of test queries", False: DIFFERENT_PICTURES, None: "pictures not compared"}
-    return [
-        f"redrawn from seed {world['seed']}, scale {world['scale']:,}, {world['pixels']} pixels; the same "
-        f"records (SHA-256 {world['digest'][:12]}…); {pictures[world['same_pictures']]}"
-    ]
-
-
-def _names(rows: list[Entry]) -> Columns:
-    """The first two columns of a table of rows and their average."""
-    return {
-        "task": [*(task_name(row["task"]) for row in rows), "**average**"],
-        "dataset": [*(dataset_name(row) for row in rows), ""],
-    }
-
-
-def _pool_name(pool: Entry) -> str:
-    return f"{pool['scope']} pool, {pool['items']} items"
-
-
-def _entries(pool: Entry) -> list[Entry]:
-    return [*pool["rows"], pool["average"]]
-
-
-def _counts(entries: list[Entry], key: str) -> list[str]:
-    """Averages have no counts."""
-    return [f"{entry[key]:,}" if key in entry else "" for entry in entries]
-
-
-def _hits(entries: list[Entry], systems: Iterable[str]) -> Columns:
-    return {system: [with_interval(entry["systems"][system]) for entry in entries] for system in systems}
-
-
-def _shares(entries: list[Entry], *systems: str) -> Columns:
-    return {
-        f"{system}, of dense": [decimals(entry["systems"][system]["share_of_dense"], 2) for entry in entries]
-        for system in systems
-    }
-
-
-def _beam_figures(entries: list[Entry], system: str, *keys: str) -> Columns:
-    """The columns `system: recall`, … of what a beam search found."""
-    columns = {
-        "recall": lambda found: percent(found["candidate_recall"]),
-        "items": lambda found: f"{found['items']:.1f} ≤ {found['most_items']:,}",
-        "mean items": lambda found: f"{found['items']:.1f}",
-        "certified": lambda found: percent(found["certified"]),
-        "first code": lambda found: percent(found["first_code"]),
-    }
-    return {
-        f"{system}: {key.removeprefix('mean ')}": [columns[key](entry["beam"][system]) for entry in entries]
-        for key in keys
-    }
-
-
-def _ladders(pools: list[Entry]) -> list[str]:
-    """The oracle ladder of the headline pool, then of the others under their names."""
-    parts = []
-    for pool in pools:
-        heading = [f"{_pool_name(pool).capitalize()}:"] * bool(parts)
-        parts += [*heading, table(_names(pool["rows"]) | ladder(_entries(pool)), text_columns=2)]
-    return parts
-
-
-def _averages(pools: list[Entry]) -> str:
-    entries = [pool["average"] for pool in pools]
-    shares = _shares(entries, "beam", "beam + re-rank", "geometry + re-rank", "fast + re-rank")
-    return table({"pool": list(map(_pool_name, pools))} | _hits(entries, entries[0]["systems"]) | shares)
-
-
-def _differences(pools: list[Entry]) -> str:
-    return table(
-        [
-            {"pool": _pool_name(pool)}
-            | {pair: with_interval(difference) for pair, difference in pool["average"]["differences"].items()}
-            for pool in pools
+    levels = [level["level"] for level in found.factors[0]["levels"]]
+    shuffled = max(abs(level["shuffled"]) for row in found.factors for level in row["levels"])
+    baseline = f" With the factor shuffled ({SHUFFLES} times, mean) no entry is beyond ±{shuffled:.3f}."
+    columns = [Column("factor"), Column("items"), Column("values")]
+    columns += [Column(f"level {level}", digits=2) for level in levels]
+    tables = []
+    for figure, note in FACTOR_FIGURES.items():
+        rows = [
+            [row["factor"], row["items"], row["values"], *(level[figure] for level in row["levels"])]
+            for row in found.factors
         ]
-    )
+        title = f"What codes say about factors: {figure.replace('_', ' ')}"
+        tables.append(Table(title, columns, rows, note + baseline * (figure == "alone")))
+    return tables
 
 
-def _headline(pool: Entry) -> list[str]:
-    """Hit rates of the systems with a decoder and of exhaustive search, then of those by geometry alone."""
-    rows, entries = pool["rows"], _entries(pool)
-    columns = {"queries": _counts(entries, "queries"), "candidates": _counts(entries, "candidates")}
-    if any(row["without_positive"] for row in rows):
-        columns["no positive in pool"] = _counts(entries, "without_positive")
-    if any(row["judgements_outside"] for row in rows):
-        columns["judgments outside"] = _counts(entries, "judgements_outside")
-    others = [system for system in pool["average"]["systems"] if system not in GEOMETRY]
-    columns |= _hits(entries, others) | _shares(entries, "beam", "beam + re-rank")
-    geometry = _hits(entries, GEOMETRY) | _shares(entries, "geometry + re-rank")
-    return [
-        table(_names(rows) | columns, text_columns=2),
-        "By the geometry of the codes alone:",
-        table(_names(rows) | geometry, text_columns=2),
+def times_table(pools: Sequence[PoolFigures]) -> Table:
+    """Milliseconds by stage of a search."""
+    columns = [Column("pool"), Column("system")]
+    columns += [Column(name, "ms", digits=2) for name in (*STAGES.values(), "total")]
+    rows = [
+        [str(pool.kind), name, *(found.milliseconds.get(stage) for stage in STAGES), sum(found.milliseconds.values())]
+        for pool in pools
+        for name, found in pool.average.systems.items()
     ]
+    note = "Averages over rows. *Scan*: over all embeddings, or all IDs."
+    return Table("Milliseconds per query", columns, rows, note)
 
 
-def _all_cuts(pool: Entry) -> str:
-    columns = {
-        system: [" / ".join(map(percent, entry["systems"][system]["hit"].values())) for entry in _entries(pool)]
-        for system in pool["average"]["systems"]
-    }
-    return table(_names(pool["rows"]) | columns, text_columns=2)
+def bytes_table(code_sizes: Sequence[int], dim: int) -> Table:
+    """Bytes per item, and the paper's figures (supplementary, section on storage)."""
+    rows: list[list[Cell]] = [
+        ["ID", sum((size - 1).bit_length() for size in code_sizes) / 8],
+        ["ID, in whole bytes as stored", float(packed_bytes(tuple(code_sizes)))],
+        [f"embedding of {dim}, fp16 as stored", 2.0 * dim],
+        [f"embedding of {dim}, fp32", 4.0 * dim],
+        ["paper: ID of 2 + 8 · 12 bits", 12.25],
+        ["paper: embedding of 768, fp32", 3072.0],
+    ]
+    return Table("Bytes per item", [Column("what"), Column("bytes", digits=2)], rows)
 
 
-def _by_target(pool: Entry) -> str:
-    entries, columns = _entries(pool), _names(pool["rows"])
-    for heading, queries, rate in (
-        ("seen", "queries_trained", "trained_targets"),
-        ("new", "queries_new", "new_targets"),
-    ):
-        columns[heading] = _counts(entries, queries)
-        for system in ("dense", "quantized", *RERANKED):
-            columns[f"{heading}: {system}"] = [percent(entry["systems"][system][rate]) for entry in entries]
-    return table(columns, text_columns=2)
+def cuts_table(pool: PoolFigures) -> Table:
+    """The hit rate of each row and system at all cuts."""
+    columns = [Column("task"), Column("dataset"), Column("system"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    rows = [
+        [*row_names(row), name, *(found.hit[k] for k in CUTS)]
+        for row in [*pool.rows, pool.average]
+        for name, found in row.systems.items()
+    ]
+    return Table(f"Hit rate at {', '.join(map(str, CUTS))} by row and system, {pool.kind}", columns, rows)
 
 
-def _beams(pools: list[Entry]) -> str:
-    return table(
-        [
-            {
-                "pool": _pool_name(pool),
-                "system": system,
-                "recall": percent(found["candidate_recall"]),
-                "items": f"{found['items']:.1f}",
-                "most": f"{found['most_items']:,}",
-                "scored": f"{found['scored']:.1f}",
-                "certified": percent(found["certified"]),
-                "first code": percent(found["first_code"]),
-            }
-            for pool in pools
-            for system, found in pool["average"]["beam"].items()
-        ],
-        text_columns=2,
-    )
+def hit_plot(pool: PoolFigures) -> Plot:
+    """A mark with its interval for each row and system; the average on top."""
+    rows = [pool.average, *pool.rows]
+    names = ["Average", *(f"{row.dataset} {modalities_of(row.task)}" for row in pool.rows)]
+    served = [name for name in SERVED if name in pool.average.systems][:1]
+    series = []
+    for name in pool.average.systems:
+        rates = [row.systems[name].rate for row in rows]
+        limits = [(low, high) for _, low, high in rates]
+        shown = name in SHOWN or name in served
+        series.append(Series(name, [rate for rate, _, _ in rates], names, limits, shown))
+    return Plot(f"Hit rate by row, {pool.kind}", "marks", Axis("hit rate", "%"), Axis(""), series)
 
 
-def _beams_by_row(pool: Entry) -> str:
-    entries, columns = _entries(pool), _names(pool["rows"])
-    for system in RERANKED:
-        columns |= _beam_figures(entries, system, "recall", "items")
-    return table(columns | _beam_figures(entries, "beam", "certified", "first code"), text_columns=2)
+def sweep_plot(sizes: Sequence[PoolFigures]) -> Plot:
+    """Average hit rates by beam size."""
+    systems = [name for name, found in sizes[0].average.systems.items() if found.beam]
+    beams = [float(pool.beams) for pool in sizes]
+    series = []
+    for name in systems:
+        rates = [pool.average.systems[name].rate for pool in sizes]
+        series.append(Series(name, beams, [rate for rate, _, _ in rates], shown=name in SHOWN or name in SERVED))
+    title = f"Hit rate by beam size, {sizes[0].kind}"
+    return Plot(title, "lines", Axis("beams"), Axis("hit rate", "%"), series)
 
 
-def _phrasings(report: Entry) -> str:
-    rows, average = report["rows"], report["average"]
-    columns = _names(rows) | {"phrasings": [*(f"{row['phrasings']:,}" for row in rows), ""]}
-    for system in average:
-        rates = [row["systems"][system] for row in rows]
-        cells = [between(rate["mean"], rate["least"], rate["most"]) for rate in rates]
-        columns[system] = [*cells, percent(average[system])]
-    return table(columns, text_columns=2)
-
-
-def _following(report: Entry) -> str:
-    columns = _names([row | {"cut": USUAL_CUT} for row in report["rows"]])  # no hit rates, so no cuts to name
-    for key in ("asked", "held_out", "swapped"):
-        columns[key.replace("_", " ")] = [percent(entry[key]) for entry in _entries(report)]
-    return table(columns, text_columns=2)
-
-
-def _health(health: Entry) -> str:
-    first = ", ".join(
-        f"{level['used']} of {level['codes']} codes at level {level['level']}" for level in health["levels"][1:3]
-    )
-    return (
-        f"{percent(health['items_alone'])} % of {health['items']:,} items share their ID with no other; the largest "
-        f"bucket holds {health['largest_bucket']}. Codes in use at the first semantic levels: {first}."
-    )
-
-
-def _factors(factors: list[Entry]) -> list[str]:
-    if not factors:
-        return []
-
-    def by_level(figure: str) -> str:
-        return table(
-            [
-                {"factor": row["factor"], "items": f"{row['items']:,}", "values": str(row["values"])}
-                | {f"level {level['level']}": decimals(level[figure], 2) for level in row["levels"]}
-                for row in factors
-            ]
+def factors_plot(factors: Sequence[dict]) -> Plot:
+    """What the codes of each level alone say about each factor."""
+    series = [
+        Series(
+            row["factor"],
+            [float(level["level"]) for level in row["levels"]],
+            [level["alone"] for level in row["levels"]],
         )
-
-    shuffled = max(abs(level["shuffled"]) for row in factors for level in row["levels"])
-    return [
-        "### What codes say about the items' factors",
-        "Adjusted mutual information of a factor with the codes of one level alone, over the candidates that have "
-        f"the factor: 1 determines it, 0 is chance. Baseline: with the factor shuffled ({SHUFFLES} times, mean) no "
-        f"entry is beyond ±{shuffled:.3f}.",
-        by_level("alone"),
-        "The same among candidates of one modality, averaged by their number:",
-        by_level("in_modality"),
-        "Given the codes before: the share of the remaining uncertainty about the factor that the level removes, "
-        "beyond what chance would remove (–: chance would leave none).",
-        by_level("given_prefix"),
+        for row in factors
     ]
+    title = "What the codes of each level say about the factors of the items"
+    return Plot(title, "lines", Axis("level"), Axis("adjusted mutual information"), series)
 
 
-def _sweep(sweep: list[Entry]) -> str:
-    entries = [entry["average"] for entry in sweep]
-    columns = {"beams": [str(entry["beams"]) for entry in sweep]}
-    columns |= _hits(entries, ["geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank"])
-    columns |= _shares(entries, "beam + re-rank") | _beam_figures(entries, "beam", "certified")
-    for system in RERANKED[1:]:
-        columns |= _beam_figures(entries, system, "recall", "mean items")
-        columns[f"{system}: ms"] = [decimals(sum(entry["milliseconds"][system].values()), 2) for entry in entries]
-    return table(columns, text_columns=0)
-
-
-def _milliseconds(pools: list[Entry]) -> str:
-    stages = ("encode", "fuse", "scan", "beam", "expand", "rerank")
-    return table(
-        [
-            {"pool": _pool_name(pool), "system": system}
-            | {stage: decimals(spent.get(stage), 2) for stage in stages}
-            | {"total": decimals(sum(spent.values()), 2)}
-            for pool in pools
-            for system, spent in pool["average"]["milliseconds"].items()
-        ],
-        text_columns=2,
-    )
-
-
-def _bytes(sizes: dict[str, float]) -> str:
-    return table([{"": what, "bytes per item": f"{size:,g}"} for what, size in sizes.items()])
+def times_plot(pool: PoolFigures) -> Plot:
+    """A bar for each system, of its stages."""
+    systems: dict[str, SystemFigures] = pool.average.systems
+    series = [
+        Series(name, [found.milliseconds.get(stage, 0.0) for found in systems.values()], list(systems))
+        for stage, name in STAGES.items()
+    ]
+    return Plot(f"Milliseconds per query, {pool.kind}", "bars", Axis("milliseconds per query"), Axis(""), series)

@@ -9,7 +9,7 @@ candidate of the index, and the first of the query's positives that is a text ca
 of the index. The third is that of the pair: the picture as it is shown (its thumbnail) and the text, encoded together
 as a candidate by the run.
 
-Writes RUN/reports/shared_codes.json and .md, and a few of the couples, which the Codes tab shows.
+Writes RUN/reports/shared_codes.json and .md, with a few of the couples.
 
 Shapes: c couples, n items, M levels.
 """
@@ -20,7 +20,6 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import torch
@@ -41,20 +40,29 @@ from genius.evaluation.arguments import (
 )
 from genius.evaluation.queries import stable_hash
 from genius.evaluation.redraw import run_collection
-from genius.evaluation.tables import UNKNOWN, percent, table
-from genius.files import write_report
 from genius.index.store import Index
 from genius.metrics.code_agreement import code_agreement, meaning_elsewhere
 from genius.metrics.factor_agreement import read_factors
+from genius.reports import Cell, Column, Report, Table, version
 from genius.runtime import keep_freed_memory
 from genius.schema import Modality
 from genius.search.engine import Engine
 
 SIDES = ("image", "text", "pair")
 BATCH = 64  # pairs encoded together
-EXAMPLES = 12  # couples that are kept for the page
+EXAMPLES = 12  # couples that are shown
 FACTOR_ITEMS = 20_000  # items whose factors are read, at most
-Report = dict[str, Any]
+MODULE = "genius.evaluation.shared_codes"
+NOTE = (
+    "A couple is an image and one of its captions, both candidates of the index, as the collection's queries from "
+    "images to texts know them; the pair is that picture and that text, encoded together as a candidate. The first "
+    "code, the modality, is not compared. *By chance*: what is expected if the images of a dataset are coupled with "
+    "its captions at random."
+)
+ELSEWHERE = (
+    "Each item is guessed to be what its code at that level mostly is in another dataset. *Without codes*: what is "
+    "right of the same items if the guess is always the other dataset's commonest value."
+)
 
 
 @dataclass(frozen=True)
@@ -118,8 +126,8 @@ def pair_codes(engine: Engine, couples: Couples) -> np.ndarray:
     return np.concatenate(codes)
 
 
-def measure(engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> Report:
-    """The report, ready for JSON, without the command and the run's name."""
+def measure(engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> list[Table]:
+    """How far the codes of couples agree, what codes mean elsewhere, and examples."""
     index = engine.index
     couples = read_couples(collection, index, split, limit, seed)
     codes = {
@@ -127,107 +135,61 @@ def measure(engine: Engine, collection: Collection, split: str, limit: int | Non
         "text": index.codes(couples.texts),
         "pair": pair_codes(engine, couples),
     }
-    names, groups = np.unique(couples.datasets, return_inverse=True)
-    agreement = [
-        {"first": first, "second": second, "dataset": name, "couples": int(own.sum())}
-        | {"levels": code_agreement(codes[first][own].astype(int), codes[second][own].astype(int), groups[own])}
-        for first, second in combinations(SIDES, 2)
-        for name, own in [
-            ("", np.ones(len(couples), dtype=bool)),
-            *((str(name), groups == at) for at, name in enumerate(names) if len(names) > 1),
-        ]
-    ]
+    datasets = np.array(couples.datasets)
+    names, groups = np.unique(datasets, return_inverse=True)
+    chosen = {"all": np.ones(len(couples), dtype=bool)}
+    if len(names) > 1:
+        chosen |= {str(name): datasets == name for name in names}
+    same: list[list[Cell]] = []
+    so_far: list[list[Cell]] = []
+    for first, second in combinations(SIDES, 2):
+        for name, members in chosen.items():
+            levels = code_agreement(
+                codes[first][members].astype(int), codes[second][members].astype(int), groups[members]
+            )
+            start: list[Cell] = [f"{first} and {second}", name, int(members.sum())]
+            same.append(start + [(level["same"], *level["interval"]) for level in levels])
+            same.append(["by chance", name, None, *(level["by_chance"] for level in levels)])
+            so_far.append(start + [level["same_so_far"] for level in levels])
+            so_far.append(["by chance", name, None, *(level["by_chance_so_far"] for level in levels)])
     shown = np.random.default_rng(seed).permutation(len(couples))[:EXAMPLES]
-    examples = [
-        {"image": image.id, "text": text.id, "dataset": couples.datasets[at]}
-        | {side: {"id": name, "codes": codes[side][at].tolist()} for side, name in zip(SIDES, (image.id, text.id, ""))}
+    examples: list[list[Cell]] = [
+        [image.id, text.id, *(" ".join(map(str, codes[side][at].tolist())) for side in SIDES)]
         for at, image, text in zip(
             shown.tolist(), index.items(couples.images[shown]), index.items(couples.texts[shown]), strict=True
         )
     ]
-    return {
-        "split": split,
-        "couples": len(couples),
-        "seed": seed,
-        "levels": len(index.code_sizes),
-        "agreement": agreement,
-        "elsewhere": factors_elsewhere(index, seed),
-        "examples": examples,
-    }
+    columns = [Column("compared"), Column("dataset"), Column("couples")]
+    columns += [Column(f"level {level}", "%") for level in range(1, len(index.code_sizes))]
+    of_examples = [Column("image"), Column("text"), *(Column(f"codes of the {side}") for side in SIDES)]
+    return [
+        Table("The same code at a level", columns, same),
+        Table("The same codes at every level from 1 to this one", columns, so_far),
+        *elsewhere_tables(index, seed),
+        Table("Examples", of_examples, examples),
+    ]
 
 
-def factors_elsewhere(index: Index, seed: int) -> list[Report]:
+def elsewhere_tables(index: Index, seed: int) -> list[Table]:
     """For each factor that items of several datasets have: whether a code's meaning carries over to other datasets."""
     rows = np.arange(index.n)
     if index.n > FACTOR_ITEMS:
         rows = np.sort(np.random.default_rng(seed).choice(index.n, FACTOR_ITEMS, replace=False))
     items = index.items(rows)
     datasets = np.array([key_dataset(id_key(item.id)) for item in items])
-    found = []
+    lines: list[list[Cell]] = []
     for name, values in read_factors(items).items():
         if len(np.unique(datasets[values >= 0])) > 1:
             levels = meaning_elsewhere(index.codes(rows).astype(int), values, datasets)
-            found.append({"factor": name, "items": int((values >= 0).sum()), "levels": levels})
-    return found
-
-
-NOTE = (
-    "A couple is an image and one of its captions, both candidates of the index, as the collection's queries from "
-    "images to texts know them; the pair is that picture and that text, encoded together as a candidate. The first "
-    "code, the modality, is not compared. In brackets: what is expected if the images of a dataset are coupled with "
-    "its captions at random."
-)
-ELSEWHERE = (
-    "Each item is guessed to be what its code at that level mostly is in another dataset. In brackets: what is right "
-    "of the same items if the guess is always the other dataset's commonest value."
-)
-
-
-def agreement_rows(report: Report, figure: str = "same") -> list[dict[str, str]]:
-    """A row for each two sides and dataset; figure: same, or same_so_far."""
-    chance = figure.replace("same", "by_chance")
-    return [
-        {
-            "compared": f"{one['first']} and {one['second']}",
-            "dataset": one["dataset"] or "all",
-            "couples": f"{one['couples']:,}",
-        }
-        | {f"level {level['level']}": f"{percent(level[figure])} ({percent(level[chance])})" for level in one["levels"]}
-        for one in report["agreement"]
-    ]
-
-
-def elsewhere_rows(report: Report) -> list[dict[str, str]]:
-    """A row for each factor."""
-    return [
-        {"factor": one["factor"], "items": f"{one['items']:,}"}
-        | {
-            f"level {level['level']}": f"{percent(level['right'])} ({percent(level['without_codes'])})"
-            if level["pairs"]
-            else UNKNOWN
-            for level in one["levels"]
-        }
-        for one in report["elsewhere"]
-    ]
-
-
-def markdown(report: Report) -> str:
-    parts = [
-        f"# Shared codes: {report['run']} on {report['collection']}",
-        f"`{report['command']}`",
-        f"{report['couples']:,} couples of the split {report['split']}, seed {report['seed']}. {NOTE}",
-        "## The same code at a level, percent",
-        table(agreement_rows(report), text_columns=2),
-        "## The same codes at every level from 1 to this one, percent",
-        table(agreement_rows(report, "same_so_far"), text_columns=2),
-    ]
-    if report["elsewhere"]:
-        parts += ["## What a code means in another dataset, percent", ELSEWHERE, table(elsewhere_rows(report))]
-    return "\n\n".join(parts) + "\n"
+            lines.append([name, int((values >= 0).sum()), *(level["right"] for level in levels)])
+            lines.append(["without codes", None, *(level["without_codes"] for level in levels)])
+    columns = [Column("factor"), Column("items")]
+    columns += [Column(f"level {level}", "%") for level in range(1, len(index.code_sizes))]
+    return [Table("What a code means in another dataset", columns, lines, ELSEWHERE)] if lines else []
 
 
 def main(arguments: list[str]) -> None:
-    parser = command_parser("genius.evaluation.shared_codes", __doc__)
+    parser = command_parser(MODULE, __doc__)
     add_run(parser)
     add_collection_and_device(parser)
     parser.add_argument("--split", default="test", choices=SPLITS, help="default: %(default)s")
@@ -235,16 +197,16 @@ def main(arguments: list[str]) -> None:
         "--limit", type=partial(parse_positive, "--limit"), metavar="N", help="couples of each dataset (default: all)"
     )
     add_seed(parser, "the samples")
-    options = parser.parse_args(arguments)
+    given = parser.parse_args(arguments)
     keep_freed_memory()
-    engine = Engine.load(options.run, options.device)
-    with run_collection(options.run, options.collection, options.split, records_only=True) as collection:
-        report = {
-            "command": command_line("genius.evaluation.shared_codes", arguments),
-            "run": options.run.resolve().name,
-            "collection": collection.root.resolve().name if options.collection else "its own collection",
-        } | measure(engine, collection, options.split, options.limit, options.seed)
-    write_report(options.run / "reports" / "shared_codes", report, markdown(report))
+    engine = Engine.load(given.run, given.device)
+    with run_collection(given.run, given.collection, given.split, records_only=True) as collection:
+        tables = measure(engine, collection, given.split, given.limit, given.seed)
+        name = collection.root.resolve().name
+    command = command_line(MODULE, arguments)
+    note = f"Couples of the split {given.split} of {name}, seed {given.seed}. {NOTE}"
+    report = Report("The same codes for the same thing", note, command, version(given.run), tables)
+    report.save(given.run / "reports" / "shared_codes.json")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Search one pool for the queries of one row with all systems that the tables compare.
+"""Search one pool for the queries of a benchmark row with the systems that the tables compare.
 
 Shapes: q queries of a row, n items of the index, d embedding dim.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from torch import Tensor
 
 from genius.evaluation.encoded_queries import EncodedRow, mean_milliseconds
+from genius.evaluation.fused_items import PlacedRows
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
 from genius.search.candidates import expand_beams
@@ -28,24 +30,6 @@ SCAN_BATCH = 1024  # queries per pass over all vectors
 
 
 @dataclass(frozen=True)
-class RowResults:
-    """Results of searching one pool for the queries of one row. A system is a way to rank."""
-
-    ranks: dict[str, np.ndarray]  # system -> (q,) rank of the first positive, see first_hits
-    milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
-    beams: dict[str, BeamStatistics] = field(default_factory=dict)
-
-    def __or__(self, other: RowResults) -> RowResults:
-        """Results of both, for the same queries and pool."""
-        return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
-
-    def ordered(self, systems: Iterable[str]) -> RowResults:
-        """The same, in the order of these systems, all of which are beam searches."""
-        parts = self.ranks, self.milliseconds, self.beams
-        return RowResults(*({name: part[name] for name in systems} for part in parts))
-
-
-@dataclass(frozen=True)
 class BeamStatistics:
     """A beam search of each query, before re-ranking."""
 
@@ -56,98 +40,92 @@ class BeamStatistics:
     certified: np.ndarray | None  # (q,) bool: its IDs are provably the best; None: not measured
 
 
-def search_dense(
-    embeddings: np.ndarray, rows: np.ndarray, queries: np.ndarray, qrels: Qrels
-) -> tuple[np.ndarray, float]:
-    """Exact search by embedding or fused feature: ranks of the first positive (q,), and milliseconds per query.
+@dataclass(frozen=True)
+class RowResults:
+    """Results of searching one pool for the queries of one row. A system is a way to search and to rank."""
 
-    embeddings (n, d) of all items, of which `rows` are in the pool; queries (q, d); both normalized.
-    """
-    ranks, seconds = [], 0.0
-    for start in range(0, len(queries), SCAN_BATCH):
-        before = time.perf_counter()
-        _, found = flat_search(embeddings, queries[start : start + SCAN_BATCH], K, rows)
-        seconds += time.perf_counter() - before
-        ranks.append(first_hits(found, qrels, start))
-    return np.concatenate(ranks), 1000 * seconds / len(queries)
+    ranks: dict[str, np.ndarray]  # system -> (q,) rank of the first positive, see first_hits
+    milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
+    beams: dict[str, BeamStatistics] = field(default_factory=dict)
 
+    def __or__(self, other: RowResults) -> RowResults:
+        """Results of both, for the same queries and pool."""
+        return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
 
-def search_quantized(
-    engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels, norms: Tensor | None = None
-) -> tuple[np.ndarray, float]:
-    """Every ID scored by the distance of its quantized vector; items that share an ID in the order of index rows.
-
-    norms: those of the pool's IDs, if they are known. Returns what `search_dense` returns; the time is without them.
-    """
-    codebooks, ranks, seconds = engine.quantizer.codebooks, [], 0.0
-    norms = quantized_norms(codebooks, pool.table) if norms is None else norms
-    for start in range(0, len(encoded.z), SCAN_BATCH):
-        batch = slice(start, start + SCAN_BATCH)
-        before = time.perf_counter()
-        found = quantized_search(codebooks, pool.table, encoded.z[batch], K, norms)
-        ranked = rank_candidates(
-            expand_beams(found, pool.table), engine.index.embeddings, encoded.embeddings[batch], K, rerank=False
+    def ordered(self, systems: Collection[str]) -> RowResults:
+        """The same, in the order of these systems, all of which are beam searches."""
+        return RowResults(
+            {name: self.ranks[name] for name in systems},
+            {name: self.milliseconds[name] for name in systems},
+            {name: self.beams[name] for name in systems},
         )
-        seconds += time.perf_counter() - before
-        ranks.append(first_hits(ranked.rows, qrels, start))
-    return np.concatenate(ranks), 1000 * seconds / len(encoded.z)
 
 
-def search_all_systems(
-    engine: Engine,
-    pool: Pool,
-    rows: np.ndarray,
-    encoded: EncodedRow,
-    qrels: Qrels,
-    beams: Sequence[int],
-    decoder_weight: float | None = None,
-    fused: np.ndarray | None = None,
-    norms: Callable[[], Tensor | None] = lambda: None,
-) -> dict[int, RowResults]:
-    """Beam size -> results of "dense", "quantized" and the systems of `beam_systems`, a ranker's too if there is one.
+@dataclass(frozen=True)
+class SearchedPool:
+    """A pool, ready to be searched for any row by some of the systems: all of them where none is named.
 
-    rows: index rows of the pool. fused (n, d): fused features of the items; with them also the system "fused".
-    norms: computes those of the pool's IDs, or knows them; see `search_quantized`.
+    "dense": exact search over the embeddings; "fused": over the fused features, where there are any; "quantized": over
+    the quantized vectors. The others are those of `beam_systems`.
     """
-    dense, dense_ms = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
-    quantized, quantized_ms = search_quantized(engine, pool, encoded, qrels, norms())
-    exhaustive = RowResults(
-        {"dense": dense, "quantized": quantized},
-        milliseconds={
-            "dense": {"encode": encoded.milliseconds["encode"], "scan": dense_ms},
-            "quantized": encoded.milliseconds | {"scan": quantized_ms},
-        },
-    )
-    if fused is not None:
-        ranks, milliseconds = search_dense(fused, rows, encoded.z.cpu().numpy(), qrels)
-        exhaustive |= RowResults({"fused": ranks}, {"fused": encoded.milliseconds | {"scan": milliseconds}})
-    results = {}
-    for size in beams:
-        systems = beam_systems(size, decoder_weight, engine.has_ranker)
-        found = search_beams(systems, engine, pool, encoded, qrels)
-        results[size] = exhaustive | found.ordered(systems)
-    return results
 
+    engine: Engine
+    pool: Pool
+    rows: np.ndarray  # its items, as rows of the index
+    systems: Collection[str] = ()
+    decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
+    fused: PlacedRows | np.ndarray | None = None  # (n, d) fused features of the items
 
-def ranks_by_system(
-    systems: Iterable[str],
-    engine: Engine,
-    pool: Pool,
-    rows: np.ndarray,
-    encoded: EncodedRow,
-    qrels: Qrels,
-    beams: int,
-    decoder_weight: float | None = None,
-) -> dict[str, np.ndarray]:
-    """System -> (q,) rank of the first positive, for some of the systems of `search_all_systems`."""
-    exhaustive = {
-        "dense": lambda: search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)[0],
-        "quantized": lambda: search_quantized(engine, pool, encoded, qrels)[0],
-    }
-    by_beams, systems = beam_systems(beams, decoder_weight, engine.has_ranker), [*systems]
-    chosen = {name: by_beams[name] for name in systems if name not in exhaustive}
-    found = search_beams(chosen, engine, pool, encoded, qrels).ranks
-    return {name: exhaustive[name]() if name in exhaustive else found[name] for name in systems}
+    @cached_property
+    def norms(self) -> Tensor | None:
+        """Of the quantized vectors; see `quantized_norms`."""
+        return quantized_norms(self.engine.quantizer.codebooks, self.pool.table)
+
+    def search(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
+        """Results of all systems."""
+        return self.exhaustive(queries, qrels) | self.generated(queries, qrels, beams)
+
+    def exhaustive(self, queries: EncodedRow, qrels: Qrels) -> RowResults:
+        """Results of the systems that compare a query with every item of the pool."""
+        scans: dict[str, Callable[[EncodedRow, int], np.ndarray]] = {"dense": self._dense, "quantized": self._quantized}
+        if self.fused is not None:
+            scans["fused"] = self._fused
+        ranks, milliseconds = {}, {}
+        for name, scan in scans.items():
+            if self.systems and name not in self.systems:
+                continue
+            if name == "quantized":
+                _ = self.norms  # computed once for a pool, and not timed
+            found, seconds = [], 0.0
+            for start in range(0, len(queries.z), SCAN_BATCH):
+                before = time.perf_counter()
+                rows = scan(queries, start)
+                seconds += time.perf_counter() - before
+                found.append(first_hits(rows, qrels, start))
+            ranks[name] = np.concatenate(found)
+            encoding = {"encode": queries.milliseconds["encode"]} if name == "dense" else queries.milliseconds
+            milliseconds[name] = encoding | {"scan": 1000 * seconds / len(queries.z)}
+        return RowResults(ranks, milliseconds)
+
+    def generated(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
+        """Results of the systems that search by IDs."""
+        all_systems = beam_systems(beams, self.decoder_weight, self.engine.has_ranker)
+        chosen = {name: how for name, how in all_systems.items() if not self.systems or name in self.systems}
+        return search_beams(chosen, self.engine, self.pool, queries, qrels)
+
+    def _dense(self, queries: EncodedRow, start: int) -> np.ndarray:
+        asked = queries.embeddings[start : start + SCAN_BATCH]
+        return flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
+
+    def _fused(self, queries: EncodedRow, start: int) -> np.ndarray:
+        return flat_search(self.fused, queries.z.cpu().numpy()[start : start + SCAN_BATCH], K, self.rows)[1]
+
+    def _quantized(self, queries: EncodedRow, start: int) -> np.ndarray:
+        """Items that share an ID are in the order of index rows."""
+        batch, table = slice(start, start + SCAN_BATCH), self.pool.table
+        found = quantized_search(self.engine.quantizer.codebooks, table, queries.z[batch], K, self.norms)
+        asked = queries.embeddings[batch]
+        return rank_candidates(expand_beams(found, table), self.engine.index.embeddings, asked, K, rerank=False).rows
 
 
 def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False) -> dict[str, SearchOptions]:
@@ -176,7 +154,7 @@ def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False)
 
 
 def search_beams(
-    systems: Mapping[str, SearchOptions], engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels
+    systems: Mapping[str, SearchOptions], engine: Engine, pool: Pool, queries: EncodedRow, qrels: Qrels
 ) -> RowResults:
     """Results of beam searches with these options, in the engine's own batch size.
 
@@ -187,18 +165,19 @@ def search_beams(
         searches[replace(options, rerank=True, ranking=None, mode=engine.mode_of(options))][name] = options
     results = RowResults({})
     for orders in searches.values():
-        results |= _search_once(orders, engine, pool, encoded, qrels)
-    return results
+        results |= _search_once(orders, engine, pool, queries, qrels)
+    return results.ordered(systems)
 
 
 def _search_once(
-    orders: Mapping[str, SearchOptions], engine: Engine, pool: Pool, encoded: EncodedRow, qrels: Qrels
+    orders: Mapping[str, SearchOptions], engine: Engine, pool: Pool, queries: EncodedRow, qrels: Qrels
 ) -> RowResults:
     """The same for systems that share one search."""
     first, *others = orders
     beams, statistics, start = orders[first].beams, [], 0
-    ranks, spent = ({name: [] for name in orders} for _ in range(2))
-    for batch in encoded.split(batch_size(beams)):
+    ranks: dict[str, list[np.ndarray]] = {name: [] for name in orders}
+    spent: dict[str, list[tuple[Milliseconds, int]]] = {name: [] for name in orders}
+    for batch in queries.split(batch_size(beams)):
         found, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
         candidates, certified = found.candidates, found.beams.certified(beams)
         ordered = {first: found} | {name: engine.reorder(found, batch, orders[name], pool) for name in others}

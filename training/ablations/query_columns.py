@@ -20,7 +20,7 @@ from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.errors import UserError
-from genius.evaluation.instruction_following import swap_instructions
+from genius.evaluation.instructions import swap_instructions
 from genius.evaluation.queries import QuerySet, read_queries, stable_hash
 from genius.metrics.hit_rate import headline_cut
 from genius.models.encoder import Encoder, Features

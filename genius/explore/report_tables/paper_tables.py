@@ -6,10 +6,71 @@ RUN/reports/throughput.json    python -m genius.evaluation.speed.throughput RUN
 
 from __future__ import annotations
 
-from genius.evaluation import shared_codes
-from genius.evaluation.caption_table import cells
 from genius.evaluation.speed import throughput
+from genius.evaluation.tables import UNKNOWN, between, percent
 from genius.explore.report_tables.report_data import Report, Table
+
+FLICKR, MSCOCO = "Flickr30K", "MSCOCO"
+CUTS = ("1", "5", "10")
+Line = Report
+
+SHARED_NOTE = (
+    "A couple is an image and one of its captions, both candidates of the index, as the collection's queries from "
+    "images to texts know them; the pair is that picture and that text, encoded together as a candidate. The first "
+    "code, the modality, is not compared. In brackets: what is expected if the images of a dataset are coupled with "
+    "its captions at random."
+)
+ELSEWHERE = (
+    "Each item is guessed to be what its code at that level mostly is in another dataset. In brackets: what is right "
+    "of the same items if the guess is always the other dataset's commonest value."
+)
+
+
+def agreement_rows(report: Report, figure: str = "same") -> list[dict[str, str]]:
+    """A row for each two sides and dataset; figure: same, or same_so_far."""
+    chance = figure.replace("same", "by_chance")
+    return [
+        {
+            "compared": f"{one['first']} and {one['second']}",
+            "dataset": one["dataset"] or "all",
+            "couples": f"{one['couples']:,}",
+        }
+        | {f"level {level['level']}": f"{percent(level[figure])} ({percent(level[chance])})" for level in one["levels"]}
+        for one in report["agreement"]
+    ]
+
+
+def elsewhere_rows(report: Report) -> list[dict[str, str]]:
+    """A row for each factor."""
+    return [
+        {"factor": one["factor"], "items": f"{one['items']:,}"}
+        | {
+            f"level {level['level']}": f"{percent(level['right'])} ({percent(level['without_codes'])})"
+            if level["pairs"]
+            else UNKNOWN
+            for level in one["levels"]
+        }
+        for one in report["elsewhere"]
+    ]
+
+
+def cells(line: Line) -> dict[str, str]:
+    """The line as strings, for a table."""
+    name = line["set"]
+    if not line["paper"] and line["of"] and name not in (FLICKR.lower(), MSCOCO.lower()):
+        name += f" (stands in for {line['of']})"
+    found = {
+        "set": name,
+        "method": line["method"],
+        "trained on": line["trained"] + " †" * line["unseen"],
+        "": "paper" if line["paper"] else "here",
+    }
+    for at, cut in enumerate(CUTS):
+        rate = line["rates"][at]
+        found[f"R@{cut}"] = between(rate, *line["intervals"][at]) if "intervals" in line else percent(rate)
+    return found | {
+        "queries among images": f"{line['queries']:,} among {line['candidates']:,}" if line["queries"] else ""
+    }
 
 
 def captions_note(report: Report) -> str:
@@ -46,23 +107,15 @@ def throughput_tables(report: Report, choice: str | None = None) -> list[Table]:
 
 def shared_note(report: Report) -> str:
     """What is compared."""
-    return f"{report['couples']:,} couples of {report['collection']}. {shared_codes.NOTE} Command: {report['command']}"
+    return f"{report['couples']:,} couples of {report['collection']}. {SHARED_NOTE} Command: {report['command']}"
 
 
 def shared_tables(report: Report, choice: str | None = None) -> list[Table]:
     """The paper's Figure 3 and its supplement's Figures 2 to 4, counted."""
     parts = [
-        ("The same code at a level, in percent", shared_codes.agreement_rows(report), 2),
-        (
-            "The same codes at every level from 1 to this one, in percent",
-            shared_codes.agreement_rows(report, "same_so_far"),
-            2,
-        ),
-        (
-            f"What a code means in another dataset, in percent. {shared_codes.ELSEWHERE}",
-            shared_codes.elsewhere_rows(report),
-            1,
-        ),
+        ("The same code at a level, in percent", agreement_rows(report), 2),
+        ("The same codes at every level from 1 to this one, in percent", agreement_rows(report, "same_so_far"), 2),
+        (f"What a code means in another dataset, in percent. {ELSEWHERE}", elsewhere_rows(report), 1),
     ]
     return [
         Table(title, tuple(name.capitalize() for name in rows[0]), [list(row.values()) for row in rows], words=words)

@@ -8,12 +8,7 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.instruction_following import (
-    first_codes,
-    measure_following,
-    most_frequent_first_codes,
-    swap_instructions,
-)
+from genius.evaluation.instructions import first_codes, measure_following, most_frequent_first_codes, swap_instructions
 from genius.evaluation.queries import read_queries
 from genius.schema import Modality
 from genius.trie.ids import pack
