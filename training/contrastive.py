@@ -26,7 +26,7 @@ from training.weight_average import WeightAverage
 
 if TYPE_CHECKING:
     from genius.models.encoder import Encoder
-    from training.locked_encoder import LockedEncoder
+    from training.locked import LockedEncoder, LockedLoader
 
 SAMPLE = 1500  # validation queries of the hit rates after each epoch
 BLOCK = 256  # validation queries encoded together
@@ -34,31 +34,30 @@ BLOCK = 256  # validation queries encoded together
 
 def fit(
     encoder: Encoder | LockedEncoder,
-    loader: InputLoader,
+    loader: InputLoader | LockedLoader,
     pairs: Pairs,
     val_pairs: Pairs,
     settings: EncoderSettings,
     seed: int,
     run: Run,
     checkpoints: Checkpoints,
-    first: int = 0,
 ) -> None:
-    """Run settings.epochs epochs, numbered from `first`, from the last checkpoint if there is one.
+    """Run settings.epochs epochs, from the last checkpoint if there is one.
 
     In the end the encoder has the average of its weights, if the settings ask for it.
     """
-    extras, end = loader.extras, first + settings.epochs
+    extras = loader.extras
     average = WeightAverage(encoder, settings.average)
     model = nn.ModuleDict({"encoder": encoder, "average": average, **extras.modules()})
     optimizer = adamw(model, settings, fused=True)
-    for epoch in range(max(first, checkpoints.resume(model, optimizer)), end):
+    for epoch in range(checkpoints.resume(model, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
         encoder.train()
         inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)
         progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
         for step, (queries, targets) in enumerate(progress):
-            rate = cosine((epoch - first) * steps + step, settings.epochs * steps, settings.warmup)
+            rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
             set_learning_rate(optimizer, settings.learning_rate * rate)
             with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = queries.embedding(encoder), targets.embedding(encoder)
@@ -116,7 +115,9 @@ def batch_loss(
 
 
 @torch.inference_mode()
-def validate(encoder: Encoder | LockedEncoder, loader: InputLoader, pairs: Pairs, seed: int) -> tuple[float, float]:
+def validate(
+    encoder: Encoder | LockedEncoder, loader: InputLoader | LockedLoader, pairs: Pairs, seed: int
+) -> tuple[float, float]:
     """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample."""
     encoder.eval()
     rng = np.random.default_rng(seed)

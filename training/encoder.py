@@ -54,14 +54,14 @@ def train(arguments: Arguments) -> None:
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
         encoder.clip = convert_sync_batchnorm(encoder.clip)
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
-    checkpoints = []
-    if settings.epochs or settings.locked.unlocked_epochs:
+    checkpoints = None
+    if settings.epochs:
         train_weights = fit_locked if settings.locked.enabled else fit_all
         checkpoints = train_weights(encoder, collection, settings, seed, run, arguments.workers)
     round_weights(encoder, settings)
     publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit))
-    for finished in checkpoints:  # once the weights are published
-        finished.clear()
+    if checkpoints is not None:
+        checkpoints.clear()  # once the weights are published
     if is_main():
         shutil.rmtree(run.path / "cache", ignore_errors=True)
 
@@ -115,7 +115,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
 
 def fit_all(
     encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
-) -> list[Checkpoints]:
+) -> Checkpoints:
     """Train every weight of the encoder. Returns its checkpoints, to be cleared."""
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
@@ -126,7 +126,7 @@ def fit_all(
         loader.extras = ConfiguredExtras(collection, pairs, loader, run.path / "cache")
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
     fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
-    return [checkpoints]
+    return checkpoints
 
 
 if __name__ == "__main__":

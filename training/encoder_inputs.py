@@ -18,6 +18,7 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
+from genius.schema import Item
 from genius.texts import normalize_text, query_text
 from training.distributed import all_gather, local_slice, main_process_first
 from training.extras.encoder_extras import OWN_INSTRUCTION, EncoderExtras
@@ -35,8 +36,8 @@ class InputPlan:
     image_mask: list[bool]  # (b,)
     text_mask: list[bool]  # (b,)
     images: list[str]  # relative paths
-    texts: list[str] | np.ndarray  # or rows of the text tower's outputs
-    crops: Crops | np.ndarray | None  # of the images, or the numbers of their views; None: not augmented
+    texts: list[str]
+    crops: Crops | None  # of the images; None: not augmented
 
 
 @dataclass
@@ -47,8 +48,8 @@ class Inputs:
     instruction: np.ndarray  # (b,)
     image_mask: Tensor  # (b,) bool
     text_mask: Tensor  # (b,) bool
-    pixels: Tensor  # (local i, 3, s, s)
-    tokens: Tensor  # (local t, n)
+    pixels: Tensor  # (local i, 3, s, s), or the outputs of a locked tower
+    tokens: Tensor  # (local t, n), or the outputs of a locked tower
 
     def features(self, encoder: Encoder) -> Features:
         """Encode the slice and gather the features of all b from the processes, with gradients."""
@@ -86,6 +87,13 @@ def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
     return out
 
 
+def needed_items(collection: Collection, splits: Sequence[Pairs]) -> tuple[np.ndarray, list[Item]]:
+    """The rows (c,), ascending, of the candidates that are positives of some split, and these candidates."""
+    rows = np.unique(np.concatenate([pairs.positives for pairs in splits]))
+    is_needed = np.isin(np.arange(rows[-1] + 1), rows)
+    return rows, [item for item, needed in zip(collection.all_candidates(), is_needed, strict=False) if needed]
+
+
 class InputLoader:
     """Loads the queries of several splits and their positives."""
 
@@ -103,9 +111,7 @@ class InputLoader:
         """Raises UserError for an image that cannot be opened."""
         self.settings, self.encoder = settings, encoder
         self.extras = EncoderExtras()
-        self.candidate_rows = np.unique(np.concatenate([pairs.positives for pairs in splits]))
-        is_needed = np.isin(np.arange(self.candidate_rows[-1] + 1), self.candidate_rows)
-        self.items = [item for item, needed in zip(collection.all_candidates(), is_needed, strict=False) if needed]
+        self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
         self.pixels = self._open_images(collection, splits, cache, workers)
@@ -186,7 +192,7 @@ class InputLoader:
         instruction: np.ndarray,
         images: list[str | None],
         text_mask: list[bool],
-        texts: list[str] | np.ndarray,
+        texts: list[str],
         rng: np.random.Generator,
         training: bool,
     ) -> InputPlan:

@@ -8,17 +8,19 @@ The later stages read RUN/features/candidates, RUN/features/train and RUN/featur
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
-from genius.encoding.features import EncoderInput, FeatureFiles
+from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles
 from genius.errors import UserError, exit_on_user_error
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
@@ -26,9 +28,9 @@ from training.checkpoint import fingerprint
 from training.command_line import Arguments, parse_arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
-from training.locked_features import cached_features
 from training.pairs import CandidateTable, Pairs, draw_phrasings
 from training.stage import run_stage
+from training.tower_features import Tower, known_features
 
 
 def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> None:
@@ -50,52 +52,53 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     sets = {split: Pairs.read(collection, split, candidates) for split in splits}
     cache = EncoderFeatureCache()
     if sets:
-        cache = cached_features(
-            run, collection, list(sets.values()), arguments.settings.encoder, encoder, seed, arguments.workers
-        )
+        cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
+    encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
-    def fill(
-        name: str, source: str, n: int, phrasings: int, inputs: Iterator[EncoderInput], cache: EncoderFeatureCache
-    ) -> int:
-        folder = run.path / "features" / name
-        with main_process_first():
-            files = FeatureFiles.create(folder, n, phrasings, encoder.dim, source)
-        missing = broadcast_object(files.unfinished())
-        label = name if world_size() == 1 else f"{name}, process {rank() + 1} of {world_size()}"
-        files.fill(
-            encoder,
-            inputs,
-            partial(open_item_image, collection),
-            settings.batch,
-            label,
-            missing[rank() :: world_size()],
-            arguments.workers,
-            cache,
-        )
-        barrier()
-        FeatureFiles.finished(folder, source)
-        return files.count_rows(missing)
+    def fill(name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int) -> int:
+        opener = partial(open_item_image, collection)
+        folder, workers = run.path / "features" / name, arguments.workers
+        return fill_files(folder, source, inputs, n, phrasings, encoder, opener, settings.batch, workers, cache)[1]
 
-    encoder.for_inference()  # not before the cached outputs of its towers are found by its weights
     started = time.perf_counter()
-    encoded = fill(
-        "candidates",
-        facts(run, candidates.content_digest, seed),
-        len(candidates),
-        1,
-        ((item.image, [item.text]) for item in collection.all_candidates()),
-        cache,
-    )
+    inputs = ((item.image, [item.text]) for item in collection.all_candidates())
+    encoded = fill("candidates", facts(run, candidates.content_digest, seed), inputs, len(candidates), 1)
     if sets:
         cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed))
-        encoded += fill(split, facts(run, pairs.digest, seed), len(pairs), phrasings, inputs, cache)
+        encoded += fill(split, facts(run, pairs.digest, seed), inputs, len(pairs), phrasings)
     print(
         f"features: encoded {encoded} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{encoded / (time.perf_counter() - started):.1f} per second"
     )
+
+
+def fill_files(
+    folder: Path,
+    source: str,
+    inputs: Iterable[EncoderInput],
+    n: int,
+    phrasings: int,
+    encoder: Encoder | Tower,
+    open_path: Callable[[str], Image.Image | None],
+    batch: int,
+    workers: int,
+    cache: EncoderFeatureCache,
+    arrays: Sequence[str] = ARRAYS,
+) -> tuple[FeatureFiles, int]:
+    """Compute what a folder lacks of the features of n inputs; every process takes its part of the shards.
+
+    Returns the files, and how many inputs were encoded. The arguments are those of FeatureFiles.create and fill.
+    """
+    with main_process_first():
+        files = FeatureFiles.create(folder, n, phrasings, encoder.dim, source, arrays)
+    missing = broadcast_object(files.unfinished())
+    label = folder.name if world_size() == 1 else f"{folder.name}, process {rank() + 1} of {world_size()}"
+    files.fill(encoder, inputs, open_path, batch, label, missing[rank() :: world_size()], workers, cache)
+    barrier()
+    return FeatureFiles.finished(folder, source), files.count_rows(missing)
 
 
 def facts(run: Run, digest: str, seed: int) -> str:

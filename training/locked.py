@@ -1,56 +1,283 @@
 """Locked-tower training (LiT, Zhai et al. 2022): pretrained towers stay as they are, and heads learn on their outputs.
 
-The outputs are computed once, so an epoch takes seconds. Afterwards the last blocks of either tower can be unlocked.
+The outputs are features that are computed once (tower_features.py), so an epoch takes seconds.
+
+Shapes: b inputs, q queries, p phrasings, c candidates, v views of an image, d embedding dim, t and u the widths of the
+towers' outputs.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
+import torch
+from torch import Tensor, nn
+
 from genius.collections.mbeir import Collection
-from genius.models.encoder import Encoder
+from genius.encoding.feature_cache import EncoderFeatureCache
+from genius.encoding.features import FeatureFiles
+from genius.errors import UserError
+from genius.files import write_json
+from genius.models.encoder import Encoder, Features
+from genius.models.split import fold_standardization
 from genius.run import Run
+from genius.texts import normalize_text, query_text
 from training.checkpoint import Checkpoints
 from training.contrastive import fit
-from training.locked_encoder import LockedEncoder
-from training.locked_inputs import LockedLoader
-from training.pairs import CandidateTable, Pairs
-from training.settings import EncoderSettings
+from training.distributed import barrier, is_main, local_slice
+from training.encoder_inputs import Inputs, needed_items
+from training.extras.configured_extras import ConfiguredExtras
+from training.extras.encoder_extras import OWN_INSTRUCTION, EncoderExtras
+from training.features import fill_files
+from training.pairs import CandidateTable, Pairs, draw_phrasings
+from training.settings import EncoderSettings, ExtrasSettings
+from training.tower_features import NAMES, Tower, Views, source_of, statistics
+
+BATCH = 64  # views of images, or texts, that pass a tower together
+
+
+class LockedEncoder(nn.Module):
+    """An encoder of which only the heads are trained, on outputs of its towers; stands in for it in training.
+
+    Its weights are those that are trained, so a checkpoint holds no towers. The towers stay in eval mode.
+    """
+
+    def __init__(self, encoder: Encoder, input_dropout: float = 0.0):
+        """Locks the towers. input_dropout: of their outputs. Raises UserError for a tower without a head."""
+        super().__init__()
+        split = encoder.split()
+        self._hidden = (encoder, split.image_head, split.text_head)  # not submodules
+        self.dropout = nn.Dropout(input_dropout)
+        self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
+        encoder.eval().requires_grad_(False)
+        for head in self._heads:
+            head.requires_grad_(True)
+        self.logit_scale.requires_grad_(True)
+        trained = {name: weight for name, weight in encoder.named_parameters() if weight.requires_grad}
+        self.trained = nn.ParameterDict({name.replace(".", "/"): weight for name, weight in trained.items()})
+
+    @property
+    def encoder(self) -> Encoder:
+        return self._hidden[0]
+
+    @property
+    def _heads(self) -> tuple[nn.Module, nn.Module]:
+        return self._hidden[1:]
+
+    @property
+    def device(self) -> torch.device:
+        return self.encoder.device
+
+    @property
+    def logit_scale(self) -> nn.Parameter:
+        return self.encoder.logit_scale
+
+    @property
+    def dim(self) -> int:
+        return self.encoder.dim
+
+    def train(self, mode: bool = True) -> LockedEncoder:
+        super().train(mode)
+        for head in self._heads:
+            head.train(mode)
+        return self
+
+    def standardize(self, image: tuple[Tensor, Tensor], text: tuple[Tensor, Tensor]) -> None:
+        """Give the heads standardized outputs from now on; image (t,) and text (u,): mean and standard deviation."""
+        for number, (head, (mean, std)) in enumerate(zip(self._heads, (image, text), strict=True)):
+            if not takes_mean(head):
+                mean = torch.zeros_like(mean)
+            self.standardization[number] = mean.to(self.device), std.to(self.device)
+
+    def fold(self) -> None:
+        """Change the heads so that they take outputs that are not standardized."""
+        for number, head in enumerate(self._heads):
+            if mean_and_std := self.standardization[number]:
+                fold_standardization(head, *mean_and_std)
+                self.standardization[number] = None
+
+    def forward(self, images: Tensor, image_mask: Tensor, texts: Tensor, text_mask: Tensor) -> Features:
+        """As Encoder.forward, of outputs of the towers: images (·, t), texts (·, u)."""
+        return Features(
+            self.encoder.encode_present(lambda outputs: self._project(0, outputs), images, image_mask),
+            self.encoder.encode_present(lambda outputs: self._project(1, outputs), texts, text_mask),
+            image_mask,
+            text_mask,
+        )
+
+    def _project(self, number: int, outputs: Tensor) -> Tensor:
+        """Outputs of a tower (b, t) or (b, u) -> (b, d)."""
+        if mean_and_std := self.standardization[number]:
+            outputs = (outputs - mean_and_std[0]) / mean_and_std[1]
+        return self._heads[number](self.dropout(outputs))
+
+
+def takes_mean(head: nn.Module) -> bool:
+    """Whether the first layer of a head has a bias, into which a mean can be folded."""
+    first = next((layer for layer in head.modules() if isinstance(layer, nn.Linear)), None)
+    return first is not None and first.bias is not None
+
+
+class LockedLoader:
+    """Batches of outputs of the towers, which stand in `Inputs` for pixels and tokens."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        splits: Sequence[Pairs],
+        settings: EncoderSettings,
+        encoder: LockedEncoder,
+        run: Run,
+        seed: int,
+        workers: int = 0,
+    ):
+        """splits: the training queries, then those of validation, which are encoded with one phrasing.
+
+        Computes the outputs that the run lacks. Raises UserError if the collection has no images or no texts.
+        """
+        self.settings, self.encoder, self._splits = settings, encoder, splits
+        self.candidate_rows, self.items = needed_items(collection, splits)
+        self.extras = EncoderExtras()
+        if settings.extras != ExtrasSettings():
+            self.extras = ConfiguredExtras(collection, splits[0], self, run.path / "towers")
+        paths = self._number_images(collection)
+        texts = self._number_texts(collection, np.random.default_rng(seed))
+        folder, views = run.path / "towers", Views(collection, settings, seed)
+
+        def files(kind: str, names: list[str], inputs: list[tuple[str | None, list[str]]], array: str) -> FeatureFiles:
+            source = source_of(encoder.encoder, kind, names, collection, settings, seed)
+            outputs, _ = fill_files(
+                folder / kind,
+                source,
+                inputs,
+                len(inputs),
+                1,
+                Tower(encoder.encoder, kind),
+                views,
+                BATCH,
+                workers,
+                EncoderFeatureCache(keep=0),
+                arrays=(array,),
+            )
+            if is_main():
+                write_json(folder / kind / NAMES, names)
+            barrier()
+            return outputs
+
+        self.image_outputs = files("images", paths, [(name, [""]) for name in views.names(paths)], "image").image
+        self.text_outputs = files("texts", texts, [(None, [text]) for text in texts], "text").text[:, 0]
+
+    def _number_images(self, collection: Collection) -> list[str]:
+        """Note the number of each image among the distinct ones, −1 for none; returns their paths."""
+        numbers: dict[str, int] = {}
+
+        def numbered(images: Iterable[str | None]) -> np.ndarray:
+            return np.array([numbers.setdefault(path, len(numbers)) if path else -1 for path in images], np.int32)
+
+        self._candidate_images = numbered(item.image for item in self.items)  # (c,)
+        self._query_images = [numbered(pairs.images) for pairs in self._splits]  # (q,) of each split
+        if not numbers:
+            raise UserError(
+                f"{collection.root} has no images among its training queries and candidates, so an image tower has "
+                "nothing to learn from; set encoder.locked.enabled to false, or add images"
+            )
+        return list(numbers)
+
+    def _number_texts(self, collection: Collection, rng: np.random.Generator) -> list[str]:
+        """Draw phrasings, and note the number of each text among the distinct ones, −1 for none; returns these.
+
+        Texts of similar length stand next to each other, so that little padding is encoded.
+        """
+        numbers: dict[str, int] = {}
+
+        def numbered(texts: Iterable[str]) -> np.ndarray:
+            normal = map(normalize_text, texts)
+            return np.array([numbers.setdefault(text, len(numbers)) if text else -1 for text in normal], np.int32)
+
+        candidate_texts = numbered(item.text for item in self.items)
+        tables = []
+        for pairs, phrasings in zip(self._splits, (self.settings.locked.phrasings, 1), strict=True):
+            drawn = draw_phrasings(pairs, phrasings, rng)
+            tables.append(numbered(chain.from_iterable(texts for _, texts in drawn)).reshape(-1, phrasings))
+        pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
+        positives, no_instructions = pairs.draw_positives(queries, rng), [""] * len(pairs)
+        # (q, p) the number of the instruction that a phrasing has instead of its own, or OWN_INSTRUCTION
+        self._swaps = np.full(tables[0].shape, OWN_INSTRUCTION)
+        for column in range(tables[0].shape[1]):
+            instructions, self._swaps[:, column] = self.extras.instructions(no_instructions, queries, positives, rng)
+            swapped = np.flatnonzero(self._swaps[:, column] != OWN_INSTRUCTION)
+            tables[0][swapped, column] = numbered(
+                query_text(instructions[query], pairs.texts[query]) for query in swapped
+            )
+        if not numbers:
+            raise UserError(f"{collection.root} has no texts")
+        texts = list(numbers)
+        order = np.argsort([len(text) for text in texts], kind="stable").astype(np.int32)
+        place = np.append(np.argsort(order).astype(np.int32), np.int32(-1))  # the last one is that of −1
+        self._candidate_texts = place[candidate_texts]  # (c,)
+        self._query_texts = [place[table] for table in tables]  # (q, p) of each split
+        return [texts[number] for number in order]
+
+    def positions(self, rows: np.ndarray) -> np.ndarray:
+        """Candidate rows -> their positions in `items`."""
+        return np.searchsorted(self.candidate_rows, rows)
+
+    def load_pairs(
+        self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
+    ) -> Iterator[tuple[Inputs, Inputs]]:
+        """For each batch of query numbers: the queries, and a random positive of each."""
+        split = next(number for number, each in enumerate(self._splits) if each is pairs)
+        images, texts = self._query_images[split], self._query_texts[split]
+        for queries in batches:
+            rows = pairs.draw_positives(queries, rng)
+            phrasing = rng.integers(texts.shape[1], size=len(queries))
+            swaps = self._swaps[queries, phrasing] if split == 0 else np.full(len(queries), OWN_INSTRUCTION)
+            query = self._inputs(queries, swaps, images[queries], texts[queries, phrasing], rng, training)
+            places, no_swaps = self.positions(rows), np.full(len(rows), OWN_INSTRUCTION)
+            target_images, target_texts = self._candidate_images[places], self._candidate_texts[places]
+            yield query, self._inputs(rows, no_swaps, target_images, target_texts, rng, training)
+
+    def _inputs(
+        self,
+        rows: np.ndarray,
+        instruction: np.ndarray,
+        images: np.ndarray,
+        texts: np.ndarray,
+        rng: np.random.Generator,
+        training: bool,
+    ) -> Inputs:
+        """This process's slice of the outputs of these images and texts (b,), −1 for none; each image in one view."""
+        views, device = self.settings.locked.views, self.encoder.device
+        image_mask, text_mask = images >= 0, texts >= 0
+        image_rows, text_rows = images[image_mask] * views, texts[text_mask]
+        if training:
+            image_rows = image_rows + rng.integers(views, size=len(image_rows))
+        image_rows, text_rows = image_rows[local_slice(len(image_rows))], text_rows[local_slice(len(text_rows))]
+        return Inputs(
+            rows,
+            instruction,
+            torch.from_numpy(image_mask).to(device),
+            torch.from_numpy(text_mask).to(device),
+            torch.from_numpy(self.image_outputs[image_rows].astype(np.float32)).to(device),
+            torch.from_numpy(self.text_outputs[text_rows].astype(np.float32)).to(device),
+        )
 
 
 def fit_locked(
     encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
-) -> list[Checkpoints]:
-    """Train the heads, then, if the settings ask for it, heads and last blocks. Returns the checkpoints, to be cleared.
-
-    The tower outputs stay in the run, or in the folder that the settings name, for the next training.
-    """
-    locked, cache = settings.locked, run.path / "cache"
+) -> Checkpoints:
+    """Train the heads. Returns the checkpoints, to be cleared. The outputs of the towers stay in the run."""
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
     pairs, val_pairs = splits
-    model = LockedEncoder(encoder, locked.input_dropout)
-    if locked.unlocked_epochs:
-        model.check_unlock(locked.image_blocks, locked.text_blocks)
-    folder = Path(locked.cache) if locked.cache else run.path / "towers"
-    loader = LockedLoader(collection, splits, settings, model, folder, seed, workers)
+    model = LockedEncoder(encoder, settings.locked.input_dropout)
+    loader = LockedLoader(collection, splits, settings, model, run, seed, workers)
     if settings.image_tower:  # the heads are new, so they may take standardized outputs
-        model.standardize(loader.pixels.outputs.statistics(), loader.texts.statistics())
-    facts = (settings, seed, pairs.training_digest, candidates.content_digest)
-    checkpoints = [Checkpoints(run.path, "encoder", *facts)]
-    fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[0])
+        model.standardize(statistics(loader.image_outputs), statistics(loader.text_outputs))
+    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
+    fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     model.fold()
-    if locked.unlocked_epochs:
-        model.unlock(locked.image_blocks, locked.text_blocks)
-        loader.unlock(bool(locked.image_blocks), bool(locked.text_blocks), cache, workers)
-        settings = replace(
-            settings,
-            epochs=locked.unlocked_epochs,
-            batch=locked.unlocked_batch,
-            learning_rate=locked.unlocked_learning_rate,
-        )
-        loader.settings = settings
-        checkpoints.append(Checkpoints(run.path, "unlocked", *facts))
-        fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints[1], first=facts[0].epochs)
-    return checkpoints[::-1]  # the last first: heads that are trained again would drop later epochs from the curve
+    return checkpoints

@@ -88,36 +88,18 @@ class LockedSettings:
     """
 
     enabled: bool = False
-    cache: str = ""  # folder of tower outputs that several runs share; empty: in the run
     views: int = 4  # of each image: the image itself and random crops, by encoder.min_crop and horizontal_flip
     phrasings: int = 4  # instruction phrasings with which each query is encoded
     input_dropout: float = 0.0  # of tower outputs
-    image_blocks: int = 0  # last blocks of the image tower that are unlocked after the heads are trained
-    text_blocks: int = 0  # last blocks of the text tower
-    unlocked_epochs: int = 0  # with the unlocked blocks, after encoder.epochs
-    unlocked_batch: int = 128
-    unlocked_learning_rate: float = 1e-5  # of blocks and heads
 
     def __post_init__(self):
         expect(self.views >= 1 and self.phrasings >= 1, "views and phrasings are at least 1")
         expect(0 <= self.input_dropout < 1, "input_dropout is a probability below 1")
-        expect(self.unlocked_learning_rate > 0, "unlocked_learning_rate is above 0")
-        expect(
-            min(self.image_blocks, self.text_blocks, self.unlocked_epochs) >= 0 and self.unlocked_batch >= 2,
-            "image_blocks, text_blocks and unlocked_epochs are at least 0 and unlocked_batch at least 2",
-        )
-        expect(
-            bool(self.image_blocks or self.text_blocks) == bool(self.unlocked_epochs),
-            "image_blocks or text_blocks is above 0 where unlocked_epochs is, and nowhere else",
-        )
-        expect(self.enabled or not self.unlocked_epochs, "enabled is true where unlocked_epochs is above 0")
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs, and no unlocked ones, the pretrained weights are used
-    unchanged.
-    """
+    """Contrastive training of CLIP-SF (Eq. 2). With 0 epochs the pretrained weights are used unchanged."""
 
     architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # an open_clip name or model configuration, or BLIP's
     fusion: str = "score"  # feature: one embedding of image and text, for dense search alone, see feature_fusion.py

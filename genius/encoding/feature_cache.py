@@ -25,9 +25,9 @@ class EncoderFeatureCache:
     One photograph is often a candidate and the query of several rows.
     """
 
-    def __init__(self, images: Lookup = no_features, texts: Lookup = no_features):
-        """images: by relative path; texts: by normalized text."""
-        self._lookup, self.texts = images, texts
+    def __init__(self, images: Lookup = no_features, texts: Lookup = no_features, keep: int = MAX_IMAGES):
+        """images: by relative path; texts: by normalized text. keep: images that were encoded and are kept."""
+        self._lookup, self.texts, self._keep = images, texts, keep
         self._cached: dict[str, Tensor] = {}
 
     def images(self, paths: Sequence[str]) -> dict[str, Tensor]:
@@ -37,9 +37,10 @@ class EncoderFeatureCache:
 
     def add_images(self, features: Mapping[str, Tensor]) -> None:
         """Keep the features of images, by path; when there are too many, earlier ones are dropped."""
-        if len(self._cached) + len(features) > MAX_IMAGES:
+        if len(self._cached) + len(features) > self._keep:
             self._cached.clear()
-        self._cached.update(features)
+        if len(features) <= self._keep:
+            self._cached.update(features)
 
     def with_image_lookup(self, lookup: Lookup) -> EncoderFeatureCache:
         """The same lookups, and this one for images that they do not have; nothing is cached yet."""

@@ -3,7 +3,8 @@
 A folder holds image.npy (n, d), text.npy (n, p, d), embedding.npy (n, d), masks.npy (n, 2) and, once the
 fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of instruction phrasings with which
 each query is encoded, 1 for candidates. The file shards/NUMBER marks a complete shard: a run that was killed
-encodes only the missing ones, and processes on several hosts may fill different shards.
+encodes only the missing ones, and processes on several hosts may fill different shards. A folder may hold some of the
+arrays alone: what a locked image tower makes of images has no texts.
 
 Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 """
@@ -51,22 +52,27 @@ class FeatureFiles(ShardedArrays):
     """The feature arrays of one folder. Open it with `create` or `finished`."""
 
     def __init__(self, folder: Path):
-        super().__init__(folder, ARRAYS)
-        self.image, self.text, self.embedding, self.masks = self.arrays
+        super().__init__(folder, read_progress(folder).get("arrays", ARRAYS))
+        by_name = dict(zip(self.names, self.arrays, strict=True))
+        self.image, self.text = by_name.get("image"), by_name.get("text")
+        self.embedding, self.masks = by_name.get("embedding"), by_name.get("masks")
 
     @classmethod
-    def create(cls, folder: Path, n: int, phrasings: int, dim: int, source: str) -> FeatureFiles:
+    def create(
+        cls, folder: Path, n: int, phrasings: int, dim: int, source: str, arrays: Sequence[str] = ARRAYS
+    ) -> FeatureFiles:
         """Open a folder to fill it; start again unless it has the same source and phrasings.
 
-        source: a checksum of the encoder and its inputs.
+        source: a checksum of the encoder and its inputs. arrays: those that are kept.
         """
         progress = read_progress(folder)
         if progress.get("facts") != source or progress.get("phrasings") != phrasings:
-            shapes = ((n, dim), (n, phrasings, dim), (n, dim), (n, 2))
+            shapes = {"image": (n, dim), "text": (n, phrasings, dim), "embedding": (n, dim), "masks": (n, 2)}
             reserve_arrays(
                 folder,
-                zip(ARRAYS, shapes, (np.float16, np.float16, np.float16, np.bool_), strict=True),
-                {"facts": source, ROWS: n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None},
+                [(name, shapes[name], np.bool_ if name == "masks" else np.float16) for name in arrays],
+                {"facts": source, ROWS: n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None}
+                | {"arrays": list(arrays)},
                 outdated=("fused.npy",),
             )
         return cls(folder)
@@ -135,7 +141,9 @@ class FeatureFiles(ShardedArrays):
                     vectors = self.empty_shard(batch.shard)
                 images = batch.cached | encode_images(encoder, batch.paths, pixels, opened)
                 cache.add_images(images)
-                encode_batch(encoder, batch.inputs, images, cache, *(values[batch.rows] for values in vectors))
+                encoded = encode_batch(encoder, batch.inputs, images, cache)
+                for name, values in zip(self.names, vectors, strict=True):
+                    values[batch.rows] = encoded[name]
                 bar.update(len(batch.inputs))
                 if batch.rows.stop == self.size(batch.shard):
                     self.write(batch.shard, vectors)
@@ -199,16 +207,9 @@ def encode_images(encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened
 
 @torch.inference_mode()
 def encode_batch(
-    encoder: Encoder,
-    inputs: Sequence[EncoderInput],
-    images: Mapping[str, Tensor],
-    cache: EncoderFeatureCache,
-    image: np.ndarray,
-    text: np.ndarray,
-    embedding: np.ndarray,
-    masks: np.ndarray,
-) -> None:
-    """Encode b inputs into image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2).
+    encoder: Encoder, inputs: Sequence[EncoderInput], images: Mapping[str, Tensor], cache: EncoderFeatureCache
+) -> dict[str, Tensor]:
+    """Encode b inputs: image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2).
 
     images: the features (d,) of their images, by path; an image that is missing was skipped.
     """
@@ -218,9 +219,13 @@ def encode_batch(
         vectors[image_mask] = torch.stack([images[path] for path, _ in inputs if path in images])
     normal = [[normalize_text(wording) for wording in phrasings] for _, phrasings in inputs]
     texts, text_mask = encode_texts(encoder, normal, cache), torch.tensor([bool(wordings[0]) for wordings in normal])
-    image[:], masks[:, 0], masks[:, 1] = vectors, image_mask, text_mask
-    embedding[:] = Features(vectors, texts[:, 0], image_mask, text_mask).embedding()
-    text[:] = texts
+    embedding = Features(vectors, texts[:, 0], image_mask, text_mask).embedding()
+    return {
+        "image": vectors,
+        "text": texts,
+        "embedding": embedding,
+        "masks": torch.stack([image_mask, text_mask], dim=1),
+    }
 
 
 def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], cache: EncoderFeatureCache) -> Tensor:

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch.multiprocessing import start_processes
 
 import genius.encoding.features
-import training.tower_outputs
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import locked_settings, tower_names
 from training.__main__ import TRAIN
