@@ -179,8 +179,6 @@ NOT_RUN = {
     "python -m training my-collection my-run --preset photos": TOWERS,
     "python -m training my-collection my-run --preset photos --set encoder.image_tower=resnet18 "
     "--set encoder.text_tower=FOLDER": TOWERS,
-    "python -m training my-collection my-run --preset photos --set encoder.locked.text_blocks=1 "
-    "--set encoder.locked.unlocked_epochs=2": TOWERS,
     "python -m training.photos $GENIUS_DATA": HOURS,
     "python -m training.photos.collection $GENIUS_DATA my-collection": TOWERS,
     "python -m training.photos.worked_examples my-run $GENIUS_DATA": "tests/training/photos/",

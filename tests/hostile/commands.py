@@ -30,7 +30,6 @@ from safetensors.torch import save_file
 
 import genius.encoding.features
 import genius.index.writing
-import training.tower_outputs
 from genius.collections import __main__ as collections_command
 from genius.errors import exit_on_user_error
 from genius.evaluation import __main__ as evaluation_command
@@ -65,7 +64,7 @@ def train_stage(name: str, settings: Settings, root: Path) -> None:
 
 
 def train_locked(root: Path) -> None:
-    towers = locked_settings(*tower_names(root / "towers"), text_blocks=1, unlocked_epochs=1)
+    towers = locked_settings(*tower_names(root / "towers"))
     train_stage("encoder", replace(TINY, encoder=replace(towers, epochs=1, batch=7)), root)
 
 
@@ -343,7 +342,7 @@ def execute(target: Callable[[Path], None], root: Path, plan: Plan, log: Path) -
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     torch.set_num_threads(1)
-    genius.encoding.features.SHARD = training.tower_outputs.IMAGE_SHARD = training.tower_outputs.TEXT_SHARD = 20
+    genius.encoding.features.SHARD = 20
     genius.index.writing.BLOCK = 20
     own = root / TEMPORARY / str(os.getpid())
     own.mkdir(parents=True)

@@ -21,7 +21,7 @@ from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from tests.training.tiny import TINY
 from training.encoder import new_encoder
-from training.locked_encoder import LockedEncoder
+from training.locked import LockedEncoder
 
 KINDS = {  # an architecture of each kind
     "own towers": "ViT-B-32",
@@ -151,7 +151,7 @@ def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(kind
 def is_split(encoder):
     """Whether the encoder can be split; it then gives the same features, and training heads changes no tower."""
     try:
-        locked = LockedEncoder(encoder)
+        LockedEncoder(encoder)
     except UserError as error:
         assert "cannot be trained apart" in str(error) and "\n" not in str(error)
         return False
@@ -163,12 +163,6 @@ def is_split(encoder):
         torch.testing.assert_close(text, features.text, atol=1e-4, rtol=1e-4)
     trained = [weight.requires_grad for weight in encoder.parameters()]
     assert any(trained) and not all(trained)
-    for blocks in ((1, 0), (0, 1)):
-        try:
-            locked.check_unlock(*blocks)
-        except UserError as error:
-            assert "cannot be unlocked" in str(error) and "\n" not in str(error)
-        assert [weight.requires_grad for weight in encoder.parameters()] == trained
     return True
 
 

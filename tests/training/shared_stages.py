@@ -42,7 +42,7 @@ GRADIENTS, LOCKED = "gradients", "locked"
 def train(stage: str, collection: Path, run: Path, device: str) -> None:
     settings = STILL
     if stage == LOCKED:
-        towers = locked_settings(*tower_names(run.parent / "towers"), text_blocks=1, unlocked_epochs=1)
+        towers = locked_settings(*tower_names(run.parent / "towers"))
         stage, settings = "encoder", replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3))
     run_stage(stage, TRAIN[stage], Arguments(collection, run, "small", settings, device))
 
@@ -77,7 +77,7 @@ def write_gradients(file: Path) -> None:
 
 
 def main(collection: str, *targets: str) -> None:
-    genius.encoding.features.SHARD = training.tower_outputs.IMAGE_SHARD = training.tower_outputs.TEXT_SHARD = SHARD
+    genius.encoding.features.SHARD = SHARD
     device = str(init_distributed("cpu"))
     for name, _, target in (given.partition("=") for given in targets):
         if name == GRADIENTS:

@@ -24,7 +24,6 @@ from tests.training.tiny_towers import write_towers
 from training import distributed
 from training.command_line import parse_arguments
 from training.presets import SMALL
-from training.tower_outputs import TowerOutputs
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
@@ -111,10 +110,10 @@ def test_heads_behind_locked_towers_agree(locked, together):
     for name in expected:
         # weights into which small deviations were folded are large
         torch.testing.assert_close(found[name], expected[name], atol=1e-4, rtol=5e-3)
-    for name in ("images", "texts"):
-        expected, found = (TowerOutputs(run / "towers" / name) for run in (locked, together[shared_stages.LOCKED]))
+    for kind, array in (("images", "image"), ("texts", "text")):
+        expected, found = (FeatureFiles(run / "towers" / kind) for run in (locked, together[shared_stages.LOCKED]))
         assert len(found) > shared_stages.SHARD and not found.unfinished()
-        np.testing.assert_allclose(found.outputs, expected.outputs, atol=2e-3)
+        np.testing.assert_allclose(getattr(found, array), getattr(expected, array), atol=2e-3)
 
 
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])

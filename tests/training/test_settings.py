@@ -79,13 +79,6 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("decoder.batch=1", "epochs is at least 1 and batch at least 2"),
         ("decoder.clip_grad_norm=0.0", "clip_grad_norm is above 0"),
         ("encoder.learning_rate=0", "learning_rate is above 0"),
-        ("encoder.locked.unlocked_learning_rate=0", "unlocked_learning_rate is above 0"),
-        (
-            "encoder.locked.text_blocks=1",
-            "image_blocks or text_blocks is above 0 where unlocked_epochs is, and nowhere",
-        ),
-        ("encoder.locked.image_blocks=1", "text_blocks is above 0 where unlocked_epochs is, and nowhere else"),
-        ("encoder.locked.unlocked_epochs=1", "image_blocks or text_blocks is above 0 where unlocked_epochs is"),
         ("encoder.weight_decay=-0.1", "weight_decay is at least 0"),
         ("encoder.betas=[0.9, 1.0]", "both betas are at least 0 and below 1"),
         ("encoder.warmup=2", "warmup is between 0 and 1"),
@@ -108,13 +101,6 @@ def test_a_setting_of_several_types_takes_each_of_them():
 def test_an_impossible_setting_is_refused_in_one_sentence(change, message):
     with pytest.raises(UserError, match=message):
         with_stage_changes(SMALL, change)
-
-
-def test_blocks_are_unlocked_only_behind_locked_towers():
-    unlocked = ["encoder.locked.text_blocks=1", "encoder.locked.unlocked_epochs=1"]
-    assert with_changes(PHOTOS, unlocked).encoder.locked.unlocked_epochs == 1
-    with pytest.raises(UserError, match="enabled is true where unlocked_epochs is above 0"):
-        with_changes(SMALL, unlocked)
 
 
 def test_the_parts_of_the_demo_preset_fit_their_budgets():
