@@ -181,8 +181,6 @@ NOT_RUN = {
     "--set encoder.text_tower=FOLDER": TOWERS,
     "python -m training.photos $GENIUS_DATA": HOURS,
     "python -m training.photos.collection $GENIUS_DATA my-collection": TOWERS,
-    "python -m training.photos.worked_examples my-run $GENIUS_DATA": "tests/training/photos/",
-    "python -m training.photos.credits my-run $GENIUS_DATA": "tests/training/photos/",
     "python -m genius.evaluation assets/photos --collection my-collection --answerable --limit 150": TOWERS,
     "python -m genius.evaluation my-run --collection my-collection --items all "
     "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,

@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from genius.collections.images import thumbnail
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
+from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
 from training import maps, names, ranker
 from training.stage import CURVES
 
+PIXELS, QUALITY = 256, 88  # of the picture of an example
 REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
 
 
@@ -55,6 +58,18 @@ def check_destination(destination: Path) -> None:
     """Raises UserError unless the destination is a run, which may be replaced, or does not exist."""
     if destination.exists() and not (destination / "manifest.json").is_file():
         raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
+
+
+def write_examples(run: Path, examples: Sequence[dict[str, Any]], files: Mapping[str, Path]) -> None:
+    """Write worked examples into a run, as genius.examples reads them; files: of the pictures that they name."""
+    folder, listed = run / FOLDER, []
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, example in enumerate(examples, 1):
+        name = f"{number:02d}.webp" if example["picture"] else ""
+        if name:
+            (folder / name).write_bytes(thumbnail(files[example["picture"]], PIXELS, QUALITY))
+        listed.append(example | {"picture": name})
+    write_json(folder / LIST, listed)
 
 
 def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Callable[[Path], object]) -> None:

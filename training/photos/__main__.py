@@ -9,6 +9,7 @@ resumes where it stopped when you run it again. The packages hold the pretrained
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,31 +22,13 @@ from training.__main__ import train
 from training.command_line import Arguments
 from training.distributed import expect_one_process
 from training.photos.collection import SHIPPED, build_photo_collection
-from training.photos.credits import write_credits
-from training.photos.phrasings import PHRASINGS
-from training.photos.worked_examples import write_photo_examples
+from training.photos.credits import picture_records, read_worked_examples, write_credits
+from training.photos.tables import FOLDER
 from training.presets import PHOTOS
 from training.settings import Settings, with_changes
-from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run
+from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run, write_examples
 
-ABOUT = {  # what the page says about the run, see genius/ui/common/about.py
-    "title": "Photographs, and an encyclopedia of what they may show",
-    "paragraphs": [
-        "Pictures: dishes and packaged food, fruit and vegetables in shops, clothes, flowers, animals, tools, "
-        "household objects, monuments and emoji.",
-        "Texts: their names, titles and captions, and an encyclopedia of everyday things with WordNet's definitions. "
-        "Pairs: entries and products with a picture. All are in English, and so should your words be.",
-        "So an uploaded photograph of a dog or a guitar finds its entry, and pictures of the same kind where the "
-        "collection has some. What the collection does not hold cannot be found.",
-        "Images are encoded by EfficientNet-Lite2 (ImageNet), texts by all-MiniLM-L6-v2; fusion, quantizer and "
-        "decoder were trained on two CPU cores.",
-        "Flickr8k, product photographs of a fashion shop and Visual7W were also used for training; none of their "
-        "pictures are shown.",
-    ],
-    "ask": ["What is this?", "Find similar pictures."],
-    "ask_with_text": [PHRASINGS["encyclopedia", 6][0][1], PHRASINGS["photos", 7][0][0]],
-    "ask_by_text": [PHRASINGS["photos", 0][0][1]],
-}
+ABOUT = json.loads((FOLDER / "about.json").read_text())  # what the page says about the run, see ui/common/about.py
 LARGEST = 80.0  # MB, of the shipped run
 HEADS = (  # of the shipped run; those of the preset are newer
     "encoder.epochs=12",
@@ -90,8 +73,12 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
 
 
 def add_files(run: Path, data: Path) -> None:
-    """Write what only the run of photographs has: worked examples and credits."""
-    write_photo_examples(run, data)
+    """Write what only the run of photographs has: worked examples and credits.
+
+    Raises UserError if a set lacks the picture of an example, or an item's set may not ship.
+    """
+    files = {picture: data / set_ / record.image for picture, (set_, record) in picture_records(data).items()}
+    write_examples(run, read_worked_examples(), files)
     write_credits(run, data)
 
 

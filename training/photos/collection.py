@@ -10,7 +10,6 @@ cached in a file next to the collection.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,21 +25,13 @@ from genius.collections.writer import CollectionWriter, candidate_line, new_coll
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from training.distributed import expect_one_process
-from training.photos.encyclopedia import Encyclopedia
-from training.photos.encyclopedia_rows import Sighting, encyclopedia_rows, photo_sightings, set_sightings
-from training.photos.licenses import SETS, read_flickr_addresses
+from training.photos.encyclopedia import Encyclopedia, Sighting, encyclopedia_rows, photo_sightings, set_sightings
 from training.photos.photo_rows import photo_rows
-from training.photos.phrasings import HELD_OUT, MORE, PHRASINGS
 from training.photos.pictures import Photo, arrange, stable_hash
 from training.photos.predictions import Predictions, predict
+from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
-FIVE_SETS = (
-    "flickr8k",
-    "fashion",
-    "grocery",
-    "visual7w",
-    "emoji",
-)  # datasets 0 to 4, as the published figures have them
+FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures
 DATASETS = (*FIVE_SETS, "photos", "encyclopedia")
 PREDICTED = ("flickr8k", "visual7w", "photos")  # sets whose own words do not say all; others name their things
 GROCERY_PHOTOS = 500  # shop photographs that join `photos`
@@ -58,8 +49,6 @@ def main(arguments: list[str] | None = None) -> None:
     cache = options.predictions or options.collection.with_name(f"{options.collection.name}.predictions.npz")
     for row in build_photo_collection(options.data, options.collection, cache):
         print(row)
-    for line in pool_summary(options.collection):
-        print(line)
 
 
 def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[RowCount]:
@@ -80,8 +69,8 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
             photo.image = replace(entry.image, source=photo.facts)
         labeled = {  # pictures that ask the encyclopedia in training
             entry.image.digest: sources[name].folder / entry.record.image
-            for name, own in (*entries.items(), ("photos", stored))
-            for entry in own
+            for name, of_set in (*entries.items(), ("photos", stored))
+            for entry in of_set
             if name in PREDICTED and entry.query_splits and "test" not in entry.splits
         }
         predictions = predict(labeled, cache)
@@ -105,8 +94,8 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
             by_class.setdefault(str(entry.record.attributes["class_name"]), []).append(entry)
     each = max(1, GROCERY_PHOTOS // max(1, len(by_class)))
     photos = []
-    for name, own in by_class.items():
-        for entry in sorted(own, key=lambda entry: stable_hash(entry.record.id))[:each]:
+    for name, of_class in by_class.items():
+        for entry in sorted(of_class, key=lambda entry: stable_hash(entry.record.id))[:each]:
             coarse = coarse_name(entry)
             title = grocery_name(name, coarse)
             facts = {"kind": "food", "category": coarse, "set": "grocery", "title": title, **SETS["grocery"].facts}
@@ -137,15 +126,6 @@ def ships(dataset: str, name: str, book: Encyclopedia) -> str:
     return SETS[dataset].reason
 
 
-def pool_summary(root: Path) -> list[str]:
-    """A line for each dataset and modality of the shipped pool, and its size."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for item in Collection(root).candidates(SHIPPED):
-        counts[DATASETS[int(item.id.split(":")[0])], item.modality.mbeir] += 1
-    lines = [f"{SHIPPED}: {dataset:14} {modality:10} {count:6,}" for (dataset, modality), count in counts.items()]
-    return [*lines, f"{SHIPPED}: {counts.total():,} items"]
-
-
 def _source(data: Path, name: str) -> Source:
     folder = data / name
     if not folder.is_dir():
@@ -165,19 +145,16 @@ def _five_set(writer: CollectionWriter, rows: list[RowCount], name: str, source:
 def _sightings(
     book: Encyclopedia, entries: dict[str, list[SourceEntry]], photos: Sequence[Photo], predictions: Predictions
 ) -> list[Sighting]:
-    others = [set_sightings(book, name, own, predictions) for name, own in entries.items()]
-    return [*photo_sightings(book, photos, predictions), *(sighting for own in others for sighting in own)]
+    sightings = photo_sightings(book, photos, predictions)
+    for name, of_set in entries.items():
+        sightings += set_sightings(book, name, of_set, predictions)
+    return sightings
 
 
 def _write_instructions(writer: CollectionWriter) -> None:
     """The instructions of `photos` and `encyclopedia`, which the page suggests first, then the others."""
-    for (name, task), (prompts, held_out) in PHRASINGS.items():
-        for texts, is_held_out in ((prompts, False), (held_out, True)):
-            writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, is_held_out)
-    for (name, task), prompts in MORE.items():
-        writer.instructions(DATASETS.index(name), name, *TASKS[task], prompts)
-    for (name, task), held_out in HELD_OUT.items():
-        writer.instructions(DATASETS.index(name), name, *TASKS[task], held_out, held_out=True)
+    for (name, task, use), texts in PHRASINGS.items():
+        writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, held_out=use == "held out")
 
 
 def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Encyclopedia) -> None:

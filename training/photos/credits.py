@@ -1,7 +1,4 @@
-"""Write CREDITS.md of a run on photographs: whom each picture and text is owed to, and under which license.
-
-python -m training.photos.credits RUN DATA
-"""
+"""CREDITS.md of the run of photographs, whom each picture and text is owed to and under which license; its examples."""
 
 from __future__ import annotations
 
@@ -9,17 +6,16 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_parser
+from genius.collections.sources import Record, read_source
+from genius.errors import UserError
 from genius.files import write_text
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item
-from training.distributed import expect_one_process
-from training.photos.licenses import SETS, Terms, photo_facts, read_flickr_addresses
 from training.photos.pictures import photo_name
-from training.photos.worked_examples import picture_records
+from training.photos.tables import FOLDER, SETS, Terms, photo_facts, read_flickr_addresses
 
 FILE = "CREDITS.md"
 BLOCK = 1_000  # items read at a time
@@ -28,54 +24,34 @@ The weights of the two towers are those of their authors: EfficientNet-Lite2 (Ap
 ImageNet-1k) and all-MiniLM-L6-v2 (Apache-2.0; Reimers and Gurevych 2019, the sentence-transformers project). What was
 trained here, the small heads behind them, fusion, quantizer and decoder, learned from the pictures and texts below and
 from three sets that do not ship: none of their pictures or texts is in this folder."""
-WORDNET = """\
-WordNet Release 3.0. This software and database is being provided to you, the LICENSEE, by Princeton University under
-the following license. By obtaining, using and/or copying this software and database, you agree that you have read,
-understood, and will comply with these terms and conditions.:
-
-Permission to use, copy, modify and distribute this software and database and its documentation for any purpose and
-without fee or royalty is hereby granted, provided that you agree to comply with the following copyright notice and
-statements, including the disclaimer, and that the same appear on ALL copies of the software, database and
-documentation, including modifications that you make for internal use or for distribution.
-
-WordNet 3.0 Copyright 2006 by Princeton University. All rights reserved.
-
-THIS SOFTWARE AND DATABASE IS PROVIDED "AS IS" AND PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES, EXPRESS
-OR IMPLIED. BY WAY OF EXAMPLE, BUT NOT LIMITATION, PRINCETON UNIVERSITY MAKES NO REPRESENTATIONS OR WARRANTIES OF
-MERCHANT- ABILITY OR FITNESS FOR ANY PARTICULAR PURPOSE OR THAT THE USE OF THE LICENSED SOFTWARE, DATABASE OR
-DOCUMENTATION WILL NOT INFRINGE ANY THIRD PARTY PATENTS, COPYRIGHTS, TRADEMARKS OR OTHER RIGHTS.
-
-The name of Princeton University or Princeton may not be used in advertising or publicity pertaining to distribution of
-the software and/or database. Title to copyright in this software, database and any associated documentation shall at
-all times remain with Princeton University and LICENSEE agrees to preserve same."""
-
-MIT = """\
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
-rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
-persons to whom the Software is furnished to do so, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE."""
+MIT = (FOLDER / "mit_license.txt").read_text(encoding="utf-8").strip()
 NOTICES = {  # of sets whose license text is not in the data
-    "wordnet": WORDNET,
+    "wordnet": (FOLDER / "wordnet_license.txt").read_text(encoding="utf-8").strip(),
     "grocery": f"MIT License. Copyright (c) Marcus Klasson and the other authors\n\n{MIT}",
     "emoji": "Noto Emoji: Apache License, Version 2.0, https://www.apache.org/licenses/LICENSE-2.0; the pictures were "
     f"scaled and put on white.\n\nemojilib: MIT License. Copyright (c) 2014 Mu-An Chiou, 2015 BEEVA Labs\n\n{MIT}",
 }
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = command_parser("training.photos.credits", __doc__)
-    parser.add_argument("run", type=Path, metavar="RUN", help="a run whose index holds what may ship")
-    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets, for their license texts")
-    options = parser.parse_args(arguments)
-    print(f"{write_credits(options.run, options.data)} pictures: {options.run / FILE}")
+def read_worked_examples() -> list[dict[str, Any]]:
+    """The twelve queries of worked_examples.json: every task has at least one.
+
+    Pictures are test pictures of sets that may ship, in no pool that ships; they are named by SET/ID. Instructions are
+    phrasings of the training split.
+    """
+    return json.loads((FOLDER / "worked_examples.json").read_text(encoding="utf-8"))
+
+
+def picture_records(data: Path) -> dict[str, tuple[str, Record]]:
+    """SET/ID -> set and row of its table, of the pictures of the examples. Raises UserError if a set lacks one."""
+    pictures = [example["picture"] for example in read_worked_examples() if example["picture"]]
+    records = {}
+    for name in sorted({picture.partition("/")[0] for picture in pictures}):
+        records |= {f"{name}/{record.id}": (name, record) for record in read_source(data / name).records}
+    for picture in pictures:
+        if picture not in records:
+            raise UserError(f"{data} has no picture {picture}; give the folder of the six sets")
+    return {picture: records[picture] for picture in pictures}
 
 
 def write_credits(run: Path, data: Path) -> int:
@@ -134,22 +110,21 @@ def _section(terms: Terms, pictures: dict[str, Item], texts: int, license_text: 
     if license_text:
         yield ""
         yield from (f"> {line}".rstrip() for line in license_text.splitlines())
-    own = {file: json.loads(item.source) for file, item in pictures.items() if _credit(item) != terms.facts}
-    if own:
+    credited = {file: json.loads(item.source) for file, item in pictures.items() if _credit(item) != terms.facts}
+    if credited:
         yield ""
-        yield from _table(own)
+        yield from _table(credited)
 
 
 def _example_rows(data: Path) -> dict[str, dict[str, str]]:
     """File name -> facts of the pictures that the worked examples show, which are not in the index."""
     flickr, rows = read_flickr_addresses(data / "photos"), {}
-    for picture, record in picture_records(data).items():
+    for name, record in picture_records(data).values():
         file = Path(record.image).name
-        if picture.startswith("photos/"):
-            facts = photo_facts(record.attributes, flickr, file)
+        if name == "photos":
+            rows[file] = photo_facts(record.attributes, flickr, file) | {"title": photo_name(record)}
         else:
-            facts = SETS[picture.partition("/")[0]].facts
-        rows[file] = facts | {"title": photo_name(record) if picture.startswith("photos/") else record.id}
+            rows[file] = SETS[name].facts | {"title": record.id}
     return rows
 
 
@@ -172,9 +147,3 @@ def _license_text(data: Path, name: str) -> str:
         return NOTICES[name]
     file = data / "photos" / "licences" / f"{name}.txt"
     return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
-
-
-if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()

@@ -11,9 +11,8 @@ from typing import Any
 
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
-from training.photos.licenses import SETS, STATED
-from training.photos.phrasings import WHAT_IS_THIS
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family, stable_hash
+from training.photos.tables import QUESTIONS, SETS, STATED
 
 NAME_QUERIES = ("{name}", "a photo of {a_name}", "I want to see {a_name}")
 PAIR_QUERIES = ("{name}, with a picture", "a picture and the name of {name}", "{name}")
@@ -23,7 +22,7 @@ CHANGES = (
     "{other} instead of {name}",
     "rather {other}",
 )
-WITH = ("with {other} instead", "the same, but with {other}", "{other} instead of {own}")
+WITH = ("with {other} instead", "the same, but with {other}", "{other} instead of {shown}")
 FOR_OTHERS = {True: ("the same for adults", "for grown-ups"), False: ("the same for children", "but in a child's size")}
 MOST_PAIRS = 6  # titled photographs of one name in a split; names with few photographs have one
 COUNTABLE = ("flower_photos", "clothing", "npc_animals")
@@ -61,16 +60,16 @@ def named(draft: Draft, name: str, photos: Sequence[Photo], images: Sequence[Can
     title = draft.candidate((3, 6), splits, text=name, source=_text_facts(photos[0]))
     pairs = _pairs(draft, name, photos)
     for split in SPLITS:
-        own = [number for number, photo in enumerate(photos) if photo.split == split]
-        if not own:
+        in_split = [number for number, photo in enumerate(photos) if photo.split == split]
+        if not in_split:
             continue
         for template in NAME_QUERIES:
             _ask(draft, 0, split, images, text=template.format(name=name, a_name=_with_article(photos[0].set, name)))
         for template in PAIR_QUERIES:
             _ask(draft, 2, split, list(pairs.values()), text=template.format(name=name))
-        for number in own:
+        for number in in_split:
             photo = photos[number]
-            question = _choice(WHAT_IS_THIS, photo.record.id)
+            question = _choice(QUESTIONS, photo.record.id)
             draft.ask(3, split, [title], image=photo.image)
             draft.ask(6, split, [title], text=question, image=photo.image)
             if split == "test" and not photo.query_only:
@@ -106,20 +105,20 @@ def changed(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) 
 def _alternatives(names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...]]]]:
     """For each (set, name): other names of the set that a change leads to, and texts that say the change."""
     names = [(set_, name) for set_, name in names if name]
-    found = defaultdict(list)
+    alternatives = defaultdict(list)
     for set_, name in names:
         for other_set, other in names:
             if other_set == set_ and other != name and (texts := _change(set_, name, other)):
-                found[set_, name].append((other, texts))
-    return found
+                alternatives[set_, name].append((other, texts))
+    return alternatives
 
 
 def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
     """Texts that ask for `other` where `name` is shown; none if it is not a change of the thing shown."""
     if set_ in DISHES:
         if dish_head(name) == dish_head(other) and " with " in name and " with " in other:
-            own, wished = name.split(" with ", 1)[1], other.split(" with ", 1)[1]
-            return tuple(text.format(own=own, other=wished) for text in WITH)
+            shown, wished = name.split(" with ", 1)[1], other.split(" with ", 1)[1]
+            return tuple(text.format(shown=shown, other=wished) for text in WITH)
         if family(name) != family(other) or family(name) == "other dish":
             return ()
     elif set_ not in CHANGEABLE:
@@ -144,14 +143,11 @@ def _pairs(draft: Draft, name: str, photos: Sequence[Photo]) -> dict[int, Candid
     """Titled photographs by their group of near copies; some in each split that has photographs."""
     pairs: dict[int, Candidate] = {}
     for split in SPLITS:
-        own = [photo for photo in photos if photo.split == split and not photo.query_only]
-        limit, count = min(MOST_PAIRS, 1 + len(own) // 10), 0
-        for photo in own:
-            if photo.copies not in pairs and count < limit:
-                pairs[photo.copies] = draft.candidate(
-                    (2, 8), (split,), text=name, image=photo.image, source=photo.facts
-                )
-                count += 1
+        shown = [photo for photo in photos if photo.split == split and not photo.query_only]
+        limit = len(pairs) + min(MOST_PAIRS, 1 + len(shown) // 10)
+        for photo in shown:
+            if photo.copies not in pairs and len(pairs) < limit:
+                pairs[photo.copies] = draft.candidate((2, 8), (split,), name, photo.image, photo.facts)
     return pairs
 
 

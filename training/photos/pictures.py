@@ -23,78 +23,13 @@ from scipy.sparse.csgraph import connected_components
 from genius.collections.draft import SourceImage
 from genius.collections.images import open_image
 from genius.collections.sources import Record, Source
-from training.photos.licenses import photo_facts
+from training.photos.tables import FAMILIES, NAMES, photo_facts
 
 COPY_SIDE = 16  # pixels of the pictures that are compared
 COPY_CORRELATION = 0.94  # of the pixels of near copies, chosen by inspection of the 100 closest pairs
 DISHES = ("ffml_food", "pd_recipes")  # their photographs of one name show one dish
-NAMES = {  # better names than those of the sets
-    "dragon": "Komodo dragon",
-    "solar": "solar panel",
-    "geothermal": "geothermal spring",
-    "zimni palace": "Winter Palace",
-    "le musee": "Louvre museum",
-    "bayterek": "Bayterek tower",
-    "empire state": "Empire State Building",
-    "us capitol": "United States Capitol",
-    "kutub minar": "Qutb Minar tower",
-    "great wall": "Great Wall of China",
-    "great pyramid": "Great Pyramid",
-    "eiffel tower": "Eiffel Tower",
-    "statue of liberty": "Statue of Liberty",
-    "christ the redeemer": "Christ the Redeemer statue",
-    "mount rushmore": "Mount Rushmore",
-    "leaning tower of pisa": "Leaning Tower of Pisa",
-    "india gate": "India Gate",
-    "victoria memorial": "Victoria Memorial",
-    "blackslate": "blackboard",
-    "buffetset": "cup and saucer",
-    "bulb": "light bulb",
-    "knife": "fork, knife and spoon",
-    "erasers": "eraser",
-    "plier": "pliers",
-    "tweezer": "tweezers",
-    "screw driver": "screwdriver",
-    "weighing machine": "weighing scale",
-    "nail cutter": "nail clipper",
-    "longsleeve": "long-sleeved shirt",
-    "outwear": "jacket or coat",
-    "body": "bodysuit",
-    "polo": "polo shirt",
-    "corn on the cobb": "corn on the cob",
-    "eggbplants salad": "eggplant salad",
-    "csalad": "chicken salad",
-}
 FOR_CHILDREN = " for children"
 GCOMPRIS_KINDS = {"animals": "animal", "fishes": "animal", "monuments": "building", "renewable": "building"}
-FAMILIES = {  # of dishes: the first that has a word of the name, its last words first
-    "cake": "cake torte cheesecake muffin muffins cupcakes madeleine tiramisu pavlova gomboti",
-    "pie": "pie strudel tart crostata tarta tarte pastry croissant eclair churros baclava",
-    "pizza": "pizza",
-    "soup": "soup borscht compote",
-    "stew": "stew goulash curry ragu chili chilli masala tajine lentejas lentils saute",
-    "salad": "salad coleslaw",
-    "pasta": "pasta spaghetti penne tagliatelle linguini farfalle tortelloni tortellini tortiglioni macaroni lasagna "
-    "carbonara fusilli ravioli noodles gnocchi cornetti mostaccioli",
-    "rice": "rice risotto paella biriyani couscous",
-    "chips": "chips fries puffs popcorn pakora flips pom-bar crackers croutons",
-    "potatoes": "potato potatoes wedges roesti",
-    "burger": "burger hamburger taco sandwich dog shaorma kebap quesadilla fajitas samosa",
-    "meat": "meat pork chicken beef sausage sausages sausage ham turkey drumsticks drumstick wings schnitzel meatballs "
-    "salami lamb duck mutton fillet chop ribs lard meatloaf kidney bologna pate",
-    "fish": "fish salmon hake shrimps trout mussels anglerfish pulpo ceviche",
-    "egg": "egg eggs omelette",
-    "bread": "bread baguette toast roll pita naan loaf pretzel",
-    "pancakes": "pancake pancakes crepes waffles dosa pfannkuchen",
-    "cookies": "cookies biscuits biscuit wafer wafers cookie stroopwafels",
-    "chocolate": "chocolate candy candies bonbons lollipops gum toffee mint kitkat",
-    "ice cream": "icecream ice-cream ice granita",
-    "cheese": "cheese",
-    "sauce": "sauce ketchup mustard jam dressing mayonnaise hummus guacamole",
-    "nuts": "peanuts nuts peanut",
-    "cereals": "cereals cereal muesli oatmeal pudding",
-    "vegetables": "vegetables carrots mushrooms spinach zucchini corn beans tomatoes peppers onions sauerkraut",
-}
 
 
 @dataclass
@@ -153,7 +88,7 @@ def family(name: str) -> str:
     head = dish_head(name).split()
     for word in reversed(head):
         for family_name, words in FAMILIES.items():
-            if word in words.split():
+            if word in words:
                 return family_name
     return "other dish"
 

@@ -1,17 +1,125 @@
-"""The command that makes the shipped run of photographs."""
+"""The command that makes the shipped run of photographs: its worked examples, its credits, and what it ships."""
 
+import json
+import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from genius.collections.layout import TASKS
 from genius.errors import UserError
+from genius.examples import read_examples
 from genius.run import EXTRAS, PARTS, Run
+from genius.schema import Item, Modality
+from tests.training.photos.sets import write_sets
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import TINY
 from training.photos import __main__ as command
-from training.photos.phrasings import PHRASINGS
+from training.photos import credits
+from training.photos.credits import picture_records, read_worked_examples
+from training.photos.tables import PHRASINGS, SETS, photo_facts
 from training.settings import IndexSettings
+
+DATA = os.environ.get("GENIUS_DATA")
+
+
+@pytest.fixture
+def owl(monkeypatch):
+    """Two worked examples: one with a picture of the tiny sets, one without."""
+    examples = read_worked_examples()[1:3]
+    examples[0] |= {"title": "Owl", "text": "What?", "picture": "photos/npc_owl"}
+    for module in (command, credits):
+        monkeypatch.setattr(module, "read_worked_examples", lambda: examples)
+    return examples
+
+
+@pytest.mark.parametrize(
+    ("attributes", "file", "credit", "licence", "origin"),
+    [
+        (
+            {"set": "flower_photos", "credit": "CC-BY by Ann B - https://example.org/1/"},
+            "1.webp",
+            *("Ann B", "CC BY 2.0", "https://example.org/1/"),
+        ),
+        (
+            {"set": "npc_animals", "licence": "CC0", "credit": "By Bob - Own work, CC0, https://example.org/2"},
+            "2.webp",
+            *("By Bob - Own work, CC0", "CC0", "https://example.org/2"),
+        ),
+        (
+            {"set": "coco_mini_ccby", "licence": "CC BY 2.0"},
+            "3.webp",
+            *(SETS["coco_mini_ccby"].credit, "CC BY 2.0", "http://flickr/3"),
+        ),
+        ({"set": "clothing"}, "4.webp", *SETS["clothing"].facts.values()),
+    ],
+)
+def test_a_picture_s_own_credit_license_and_address_come_first(attributes, file, credit, licence, origin):
+    facts = photo_facts(attributes, {"3.webp": "http://flickr/3"}, file)
+    assert facts == {"credit": credit, "licence": licence, "origin": origin}
+
+
+def test_credits_list_pictures_with_a_credit_of_their_own_and_sets_that_do_not_ship(tmp_path, monkeypatch, owl):
+    def item(name: str, image: str | None, text: str = "", **facts: str) -> Item:
+        return Item(name, Modality.of(text, image), text, image, json.dumps(facts))
+
+    items = [
+        item("5:1", "images/photos/a.webp", set="flower_photos", title="rose", credit="Ann | B", licence="CC BY 2.0",
+             origin="https://example.org/1"),
+        item("5:2", "images/photos/a.webp", "Rose: a flower.", set="flower_photos", credit="both"),
+        item("5:3", "images/photos/b.webp", set="clothing", **SETS["clothing"].facts),
+        item("6:1", None, "Dog: an animal.", set="wordnet"),
+    ]  # fmt: skip
+    index = SimpleNamespace(n=len(items), items=lambda rows: [items[row] for row in rows])
+    monkeypatch.setattr(credits.Index, "load", lambda folder: index)
+    monkeypatch.setattr(credits.Run, "folder", lambda run, part: tmp_path)
+    assert credits.write_credits(tmp_path, write_sets(tmp_path / "sets")) == 2
+    text = (tmp_path / "CREDITS.md").read_text()
+    assert "| a.webp | rose | Ann / B | CC BY 2.0 | https://example.org/1 |" in text and "b.webp" not in text
+    assert "| npc_owl.png | owl | By Bob - Own work, CC BY-SA 3.0 | CC BY-SA 3.0 | https://example.org/Owl |" in text
+    assert "Princeton University" in text and "Flickr8k" in text and "Apache-2.0" in text
+
+    items.append(item("0:1", "images/flickr8k/c.jpg", set="flickr8k"))
+    index.n = len(items)
+    with pytest.raises(UserError, match="0:1 is of the set flickr8k, which may not ship; set index.pool=shipped"):
+        credits.write_credits(tmp_path, tmp_path / "sets")
+
+
+def test_the_worked_examples_have_every_task_and_ask_in_words_of_training():
+    tasks = set()
+    for example in read_worked_examples():
+        modality = Modality.of(example["text"], example["picture"] or None)
+        for asked in example["asked"]:
+            fitting = {
+                task
+                for (_, task, use), texts in PHRASINGS.items()
+                if use == "training" and asked["instruction"] in texts and TASKS[task][0] == modality
+            }
+            assert {TASKS[task][1].mbeir for task in fitting} == {asked["target"]}, asked
+            tasks |= fitting
+    assert tasks == set(TASKS)
+
+
+def test_examples_are_written_with_their_pictures(tmp_path, monkeypatch, owl):
+    monkeypatch.setattr(command, "write_credits", lambda run, data: None)
+    data = write_sets(tmp_path / "sets")
+    command.add_files(tmp_path / "run", data)
+    first, second = read_examples(tmp_path / "run")
+    assert first.picture.size == (16, 12) and first.instructions[0].target == Modality.TEXT
+    assert second.picture is None and second.text == owl[1]["text"]
+
+    owl[0]["picture"] = "photos/npc_dog"
+    with pytest.raises(UserError, match="has no picture photos/npc_dog"):
+        command.add_files(tmp_path / "run", data)
+
+
+@pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")
+def test_every_picture_of_the_worked_examples_exists():
+    pictures = {example["picture"] for example in read_worked_examples() if example["picture"]}
+    assert picture_records(Path(DATA)).keys() == pictures
 
 
 def test_a_destination_that_is_not_a_run_is_refused_before_anything_is_built(tmp_path):
@@ -22,11 +130,11 @@ def test_a_destination_that_is_not_a_run_is_refused_before_anything_is_built(tmp
 
 
 def test_the_page_asks_what_training_knows():
-    trained = {text for prompts, _ in PHRASINGS.values() for text in prompts}
+    trained = {text for (_, _, use), texts in PHRASINGS.items() if use == "training" for text in texts}
     assert {text for name in ("ask", "ask_with_text", "ask_by_text") for text in command.ABOUT[name]} <= trained
 
 
-def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tmp_path, monkeypatch):
+def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, monkeypatch):
     lay_out_by_principal_components(monkeypatch)
     built = []
 
@@ -36,8 +144,7 @@ def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tm
         return []
 
     monkeypatch.setattr(command, "build_photo_collection", micro)
-    monkeypatch.setattr(command, "write_photo_examples", lambda run, data: (run / "examples").mkdir())
-    monkeypatch.setattr(command, "write_credits", lambda run, data: (run / "CREDITS.md").write_text("To whom"))
+    monkeypatch.setattr(command, "add_files", lambda run, data: (run / "CREDITS.md").write_text("To whom"))
     monkeypatch.setattr("training.ranker.MIN_QUERIES", 1)
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     for _ in range(2):
@@ -45,6 +152,6 @@ def test_the_run_ships_with_examples_and_credits_and_is_made_once(collection, tm
     assert built == [tmp_path / "data"]
     run = Run(tmp_path / "assets" / "photos")
     names = {file.name for file in run.path.iterdir()}
-    assert {"CREDITS.md", "examples", "manifest.json", "reports"} <= names
+    assert {"CREDITS.md", "manifest.json", "reports"} <= names
     assert all(run.folder(part).is_dir() for part in (*PARTS, *EXTRAS))
     assert str(tmp_path) not in (run.path / "manifest.json").read_text()

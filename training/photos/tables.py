@@ -1,0 +1,87 @@
+"""The word lists of the photo collection, each a table beside this module, and whose pictures may ship.
+
+phrasings.tsv   instructions of each (dataset, task) row for training, and two that are held out; questions
+sets.tsv        license, credit and origin of each set, and whether it ships
+names.tsv       better names of pictures than those of the sets
+families.tsv    families of dishes, each with words of their names
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+ADDRESS = re.compile(r"https?://\S+")
+STATED = "as stated for each picture"
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """The rows of NAME.tsv, by column."""
+    with (FOLDER / f"{name}.tsv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What holds for the pictures of a set, or for its texts."""
+
+    title: str
+    license: str
+    credit: str
+    origin: str
+    ships: bool
+    reason: str  # why it may ship, or why not
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """For src_content: a card shows them."""
+        return {"credit": self.credit, "licence": self.license, "origin": self.origin}
+
+
+SETS = {  # by the name of the dataset, or by the field `set` of a photograph
+    row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"}) for row in read_table("sets")
+}
+PHRASINGS: dict[tuple[str, int, str], list[str]] = {}  # (dataset, task, "training" or "held out"), in their order
+QUESTIONS: list[str] = []  # that ask what a picture shows
+for _row in read_table("phrasings"):
+    if _row["use"] == "question":
+        QUESTIONS.append(_row["text"])
+    else:
+        PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(_row["text"])
+NAMES = {row["name in the set"]: row["better name"] for row in read_table("names")}
+FAMILIES = {row["family"]: row["words"].split() for row in read_table("families")}
+
+
+def photo_facts(attributes: dict[str, Any], flickr: dict[str, str], name: str) -> dict[str, str]:
+    """Credit, license and origin of a picture of `photos`: its own come first, then those of its set.
+
+    flickr: file name -> address of the photograph, for the pictures whose manifest has no credit. name: its file's.
+    """
+    facts = dict(SETS[attributes["set"]].facts)
+    credit = str(attributes.get("credit", ""))
+    address = ADDRESS.search(credit)
+    if attributes["set"] == "flower_photos":  # "CC-BY by NAME - ADDRESS"
+        facts["credit"] = credit.removeprefix("CC-BY by ").split(" - http")[0].strip()
+    elif credit and attributes["set"] != "clothing":
+        facts["credit"] = ADDRESS.sub("", credit).strip(" ,-")
+    if address:
+        facts["origin"] = address[0]
+    if name in flickr:
+        facts["origin"] = flickr[name]
+    for fact, field in (("licence", "licence"), ("origin", "source")):
+        if attributes.get(field):
+            facts[fact] = str(attributes[field])
+    return facts
+
+
+def read_flickr_addresses(folder: Path) -> dict[str, str]:
+    """File name -> address, from the table of the pictures of COCO: file, license, address, …"""
+    file = folder / "licences" / "coco_mini_ccby-attribution.txt"
+    if not file.is_file():
+        return {}
+    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return {fields[0]: fields[2] for fields in lines if len(fields) > 2}
