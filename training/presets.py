@@ -221,4 +221,52 @@ PHOTOS = Settings(  # heads behind pretrained towers
     index=IndexSettings(thumbnail_side=160, thumbnail_quality=70),
 )
 
-PRESETS = {"small": SMALL, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
+TOY_DIM, TOY_LEVELS, TOY_CODES = 96, 5, 64
+TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
+    encoder=replace(
+        SMALL.encoder,
+        architecture={
+            "embed_dim": TOY_DIM,
+            "vision_cfg": {"layers": [1, 1, 1, 1], "width": 8, "head_width": 32, "image_size": 64},
+            "text_cfg": {"context_length": 32, "vocab_size": 4096, "width": 64, "heads": 4, "layers": 2},
+        },
+        epochs=6,
+        batch=128,
+        group=32,
+        upsample_to=0,
+        learning_rate=2e-3,
+        augment=False,
+        image_cache=64,
+        half=True,
+        bf16=False,
+    ),
+    features=FeatureSettings(phrasings=2),
+    quantizer=replace(
+        SMALL.quantizer,
+        fusion=FusionConfig(TOY_DIM, branch=96, hidden=192),
+        quantizer=QuantizerConfig(TOY_DIM, levels=TOY_LEVELS, codebook_size=TOY_CODES, restart_ratio=1.0),
+        upsample_to=0,
+        half=True,
+    ),
+    decoder=replace(
+        SMALL.decoder,
+        decoder=replace(
+            SMALL.decoder.decoder,
+            dim=TOY_DIM,
+            levels=TOY_LEVELS,
+            codebook_size=TOY_CODES,
+            width=96,
+            layers=2,
+            ff_width=192,
+            prefix=4,
+        ),
+        epochs=6,
+        batch=256,
+        upsample_to=0,
+        half=True,
+        bf16=False,
+    ),
+    index=IndexSettings(pool="union_test", thumbnail_side=96, thumbnail_quality=60),
+)
+
+PRESETS = {"small": SMALL, "toy": TOY, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}

@@ -1,0 +1,402 @@
+"""The toy world: pictures of coloured shapes, with captions, questions and changes, as a collection in M-BEIR's format.
+
+    python -m training.toy_world COLLECTION [--scenes 1500] [--seed 0]
+
+A scene is six factors. Every judgment follows from them: the targets of a query are all the candidates of its dataset
+and split that fit it. The factors of an item stand in its src_content; those of a text are the ones that it names.
+
+    toy_captions     task 0: caption to picture                  3: picture to caption
+    toy_questions    task 1: question to answer                  2: question to picture and answer
+                     task 6: picture and question to answer      8: picture and question to picture and answer
+    toy_changes      task 4: picture to one of the same shapes   7: picture and change to the changed picture
+
+Training lacks the held-out instructions, and the held-out pairs of shape and colour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import math
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from PIL import Image, ImageDraw
+
+from genius.collections.draft import Candidate, Draft, SourceImage
+from genius.collections.from_folders import RowCount, write_draft
+from genius.collections.layout import TASKS
+from genius.collections.writer import CollectionWriter, new_collection
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import add_seed, command_parser
+
+SCENES = 1500  # of each dataset
+MIN_SCENES, MAX_SCENES = 50, 100_000
+SHARES = {"train": 0.82, "val": 0.06, "test": 0.12}
+PIXELS = 96  # side of a picture
+CELL = PIXELS / 4  # of each shape
+FINER = 3  # shapes are drawn this much larger, for smooth edges
+
+COLOURS = {
+    "red": (214, 40, 40),
+    "orange": (247, 127, 0),
+    "yellow": (252, 220, 40),
+    "green": (56, 150, 60),
+    "blue": (40, 90, 220),
+    "purple": (130, 50, 170),
+    "pink": (255, 120, 190),
+    "brown": (120, 72, 30),
+}
+RADIUS = {"small": 7.0, "large": 11.5}
+CENTRE = {"left": (0.25, 0.5), "right": (0.75, 0.5), "top": (0.5, 0.25), "bottom": (0.5, 0.75), "middle": (0.5, 0.5)}
+PLACES = {  # of one to four shapes around the centre, in cells
+    1: ((0.0, 0.0),),
+    2: ((-0.5, 0.0), (0.5, 0.0)),
+    3: ((-0.5, -0.5), (0.5, -0.5), (0.0, 0.5)),
+    4: ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)),
+}
+PAPER, INK = (244, 244, 244), (190, 190, 190)
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
+BACKGROUNDS = {
+    "white": "on white",
+    "grey": "on grey",
+    "black": "on black",
+    "striped": "on stripes",
+    "dotted": "on dots",
+    "checked": "on checks",
+}
+
+
+def _turned(points: Sequence[tuple[float, float]], turns: int) -> list[tuple[float, float]]:
+    """Points after this number of quarter turns."""
+    return _turned([(-y, x) for x, y in points], turns - 1) if turns else list(points)
+
+
+def _star(points: int, inner: float) -> list[tuple[float, float]]:
+    """A polygon in the unit circle whose corners alternate between two radii."""
+    corners = [(1.0 if corner % 2 == 0 else inner, math.pi * corner / points) for corner in range(2 * points)]
+    return [(radius * math.sin(angle), -radius * math.cos(angle)) for radius, angle in corners]
+
+
+def _heart() -> list[tuple[float, float]]:
+    """The usual parametric curve."""
+    angles = [math.tau * step / 40 for step in range(40)]
+    return [
+        (math.sin(a) ** 3, (-13 * math.cos(a) + 5 * math.cos(2 * a) + 2 * math.cos(3 * a) + math.cos(4 * a)) / 16)
+        for a in angles
+    ]
+
+
+ARM = 0.36
+SHAPES = {  # corners in the unit square
+    "circle": _star(40, 1.0),
+    "ring": _star(40, 1.0),  # a hole is cut out of it
+    "square": [(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)],
+    "diamond": [(0.0, -1.0), (0.7, 0.0), (0.0, 1.0), (-0.7, 0.0)],
+    "triangle": [(0.0, -1.1), (1.0, 0.7), (-1.0, 0.7)],
+    "cross": [point for turns in range(4) for point in _turned([(ARM, -1.0), (ARM, -ARM), (1.0, -ARM)], turns)],
+    "star": _star(5, 0.42),
+    "heart": _heart(),
+}
+FACTORS: dict[str, tuple[str | int, ...]] = {
+    "shape": tuple(SHAPES),
+    "colour": tuple(COLOURS),
+    "number": tuple(NUMBERS),
+    "size": tuple(RADIUS),
+    "position": tuple(CENTRE),
+    "background": tuple(BACKGROUNDS),
+}
+HELD_OUT = {  # pairs of shape and colour that no training scene has
+    ("star", "purple"),
+    ("heart", "green"),
+    ("circle", "brown"),
+    ("cross", "pink"),
+    ("ring", "orange"),
+    ("square", "blue"),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture shows: equal shapes around one place."""
+
+    shape: str
+    colour: str
+    number: int
+    size: str
+    position: str
+    background: str
+
+    @classmethod
+    def draw(cls, rng: random.Random, split: str) -> Scene:
+        """A random scene of this split."""
+        scene = cls(**{factor: rng.choice(values) for factor, values in FACTORS.items()})
+        return scene if scene.fits(split) else cls.draw(rng, split)
+
+    def changed(self, rng: random.Random, factors: Sequence[str], split: str) -> Scene:
+        """The scene with other values of these factors."""
+        others = {factor: [value for value in FACTORS[factor] if value != getattr(self, factor)] for factor in factors}
+        scene = replace(self, **{factor: rng.choice(values) for factor, values in others.items()})
+        return scene if scene.fits(split) else self.changed(rng, factors, split)
+
+    def fits(self, split: str) -> bool:
+        """Whether the split may have its pair of shape and colour."""
+        return split != "train" or (self.shape, self.colour) not in HELD_OUT
+
+
+def picture(scene: Scene, rng: random.Random, framed: bool = False) -> Image.Image:
+    """Draw a scene; rng turns the arrangement and moves each shape a little."""
+    image = _background(scene.background)
+    if framed:
+        ImageDraw.Draw(image).rectangle((0, 0, PIXELS - 1, PIXELS - 1), outline=(90, 90, 90), width=3)
+    side = round(CELL * FINER)
+    mask, draw_in = Image.new("L", (side, side)), RADIUS[scene.size] * FINER
+    pen = ImageDraw.Draw(mask)
+    corners = [(side / 2 + x * draw_in, side / 2 + y * draw_in) for x, y in SHAPES[scene.shape]]
+    pen.polygon(corners, fill=255)
+    if scene.shape == "ring":
+        pen.polygon([((x + side / 2) / 2, (y + side / 2) / 2) for x, y in corners], fill=0)
+    mask = mask.resize((round(CELL), round(CELL)), Image.Resampling.BOX)
+    for x, y in _turned(PLACES[scene.number], rng.randrange(4)):
+        left, top = (
+            round(PIXELS * centre + CELL * (offset - 0.5)) + rng.randint(-1, 1)
+            for centre, offset in zip(CENTRE[scene.position], (x, y), strict=True)
+        )
+        image.paste(COLOURS[scene.colour], (left, top), mask)
+    return image
+
+
+def _background(kind: str) -> Image.Image:
+    plain = {"white": (255, 255, 255), "grey": (140, 140, 140), "black": (20, 20, 20)}
+    image = Image.new("RGB", (PIXELS, PIXELS), plain.get(kind, PAPER))
+    pen, step = ImageDraw.Draw(image), 12
+    for start in range(0, PIXELS, step) if kind not in plain else ():
+        if kind == "striped":
+            pen.rectangle((0, start, PIXELS, start + step // 2 - 1), fill=INK)
+            continue
+        for top in range(0, PIXELS, step):
+            if kind == "dotted":
+                pen.ellipse((start + 4, top + 4, start + 8, top + 8), fill=INK)
+            elif (start + top) // step % 2:
+                pen.rectangle((start, top, start + step - 1, top + step - 1), fill=INK)
+    return image
+
+
+Mention = Mapping[str, str | int]  # the factors that a text names
+
+
+def words(mention: Mention) -> tuple[str, str, str]:
+    """What is there, where it is, and what is behind it, as far as the mention says: "three small red stars"."""
+    shape = str(mention.get("shape", "shape"))
+    if mention.get("number", 2) != 1:
+        shape += "es" if shape.endswith("s") else "s"
+    number = NUMBERS[int(mention["number"])] if "number" in mention else ""
+    what = " ".join(filter(None, (number, str(mention.get("size", "")), str(mention.get("colour", "")), shape)))
+    position = str(mention.get("position", ""))
+    where = "in the middle" if position == "middle" else f"at the {position}" if position else ""
+    return what, where, BACKGROUNDS.get(str(mention.get("background", "")), "")
+
+
+def caption(mention: Mention, rng: random.Random | None = None) -> str:
+    """A sentence that names these factors; rng: in a random order of its parts."""
+    what, where, behind = words(mention)
+    orders = ((what, where, behind), (where, what, behind), (behind, what, where), (what, behind, where))
+    text = " ".join(filter(None, rng.choice(orders) if rng else orders[0]))
+    return text[0].upper() + text[1:] + "."
+
+
+QUESTIONS = {
+    "shape": "What shape",
+    "colour": "What colour",
+    "number": "How many",
+    "size": "What size",
+    "position": "What place",
+    "background": "What background",
+}
+
+
+def question(asked: str, scene: Scene | None = None) -> str:
+    """A question for one factor of a scene, which names the others, or else of a picture."""
+    if scene is None:
+        return f"{QUESTIONS[asked]}?"
+    others = {factor: value for factor, value in asdict(scene).items() if factor != asked}
+    return f"{QUESTIONS[asked]}: {caption(others)[:-1].lower()}?"
+
+
+def answer(asked: str, scene: Scene) -> str:
+    """The value that was asked for, and a whole description: "Three: three small red stars at the left on dots."."""
+    value = getattr(scene, asked)
+    _, where, behind = words({asked: value})
+    text = {"number": NUMBERS[scene.number], "position": where, "background": behind}.get(asked, str(value))
+    return f"{text[0].upper()}{text[1:]}: {caption(asdict(scene))[:-1].lower()}."
+
+
+def change(changes: Mention) -> str:
+    """What is to be different: "The same, but red and at the top."."""
+    parts = []
+    for factor, value in changes.items():
+        what, where, behind = words({factor: value})
+        named = {"shape": f"as {what}", "number": f"{what.split()[0]} of them", "position": where, "background": behind}
+        parts.append(named.get(factor, str(value)))
+    return f"The same, but {' and '.join(parts)}."
+
+
+VERBS, HELD_OUT_VERBS = ("Find", "Show me", "Get"), ("Fetch", "I want")
+WANTED = {  # by task: what to retrieve, in two wordings of training and a held-out one
+    0: ("the picture for this caption", "the picture that is described", "the image of what the words say"),
+    1: ("the sentence that answers this", "the written answer", "the text with the answer"),
+    2: ("the illustrated answer", "the answer with a picture", "the picture and text that answer this"),
+    3: ("the caption for this picture", "the words that describe this", "the sentence about this image"),
+    4: ("another picture of these shapes", "the same shapes elsewhere", "an image of equal shapes"),
+    6: ("the sentence with this fact", "the written fact about it", "the text with this fact"),
+    7: ("the picture after this change", "the changed picture", "this image, changed as I say"),
+    8: ("the illustrated fact", "the fact about it with a picture", "the picture and text with this fact"),
+}
+
+
+def instructions(task: int, held_out: bool = False) -> list[str]:
+    """The instructions of a task."""
+    *training, other = WANTED[task]
+    verbs, objects = (HELD_OUT_VERBS, [other]) if held_out else (VERBS, training)
+    return [f"{verb} {thing}." for thing in objects for verb in verbs]
+
+
+class Painter:
+    """Draws the pictures of one dataset into a collection."""
+
+    def __init__(self, writer: CollectionWriter, dataset: str, rng: random.Random):
+        self.writer, self.dataset, self.rng, self.numbers = writer, dataset, rng, itertools.count(1)
+
+    def paint(self, scene: Scene, split: str) -> SourceImage:
+        stream = io.BytesIO()
+        picture(scene, self.rng, framed=self.dataset == "toy_changes").save(stream, "PNG")
+        path, data = f"images/{self.dataset}/{next(self.numbers)}.png", stream.getvalue()
+        self.writer.image(path, data)
+        return SourceImage(path, hashlib.sha256(data).digest(), frozenset((split,)), asdict(scene))
+
+
+class Described:
+    """Candidates with the factors that describe them."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[tuple[str | int, str | int], list[tuple[Mention, Candidate]]] = defaultdict(list)
+
+    def add(self, factors: Mention, candidate: Candidate) -> None:
+        self._by_kind[factors["shape"], factors["colour"]].append((factors, candidate))
+
+    def having(self, mention: Mention) -> list[Candidate]:
+        """The candidates that have all these factors, among them shape and colour."""
+        described = self._by_kind[mention["shape"], mention["colour"]]
+        return [candidate for factors, candidate in described if mention.items() <= factors.items()]
+
+    def true_of(self, scene: Scene) -> list[Candidate]:
+        """The candidates all of whose factors the scene has."""
+        described = self._by_kind[scene.shape, scene.colour]
+        return [candidate for factors, candidate in described if factors.items() <= asdict(scene).items()]
+
+
+def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
+    """A picture and two captions of each scene."""
+    rng, images, texts, pictures = painter.rng, Described(), Described(), []
+    for scene in scenes:
+        pictures.append(painter.paint(scene, split))
+        images.add(asdict(scene), draft.candidate((0,), (split,), image=pictures[-1]))
+        for _ in range(2):
+            mention = mentioned(scene, rng)
+            texts.add(mention, draft.candidate((3,), (split,), caption(mention, rng), source=dict(mention)))
+    for scene, shown in zip(scenes, pictures, strict=True):
+        for _ in range(2 if split == "train" else 1):
+            mention = mentioned(scene, rng)
+            draft.ask(0, split, images.having(mention), caption(mention, rng))
+        draft.ask(3, split, texts.true_of(scene), image=shown)
+
+
+def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
+    """Two answers about each scene, alone and beside a picture; questions that describe the scene or show it."""
+    texts, pages, asked_of = Described(), Described(), []
+    for scene in scenes:
+        asked_of.append(painter.rng.sample(list(FACTORS), 2))
+        page = painter.paint(scene, split)
+        for asked in asked_of[-1]:
+            factors, text = asdict(scene) | {"asked": asked}, answer(asked, scene)
+            texts.add(factors, draft.candidate((1, 6), (split,), text, source=factors))
+            pages.add(factors, draft.candidate((2, 8), (split,), text, page, factors))
+    for scene, both in zip(scenes, asked_of, strict=True):
+        photo = painter.paint(scene, split)
+        for asked in both:
+            factors = asdict(scene) | {"asked": asked}
+            for task, candidates in ((1, texts), (2, pages)):
+                draft.ask(task, split, candidates.having(factors), question(asked, scene))
+            for task, candidates in ((6, texts), (8, pages)):
+                draft.ask(task, split, candidates.having(factors), question(asked), photo)
+
+
+def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
+    """Framed pictures: each scene elsewhere, and with two changes, each of which hides the other's target."""
+    rng, images, edits = painter.rng, Described(), []
+    for scene in scenes:
+        elsewhere = scene.changed(rng, ("position", "background"), split)
+        edits.append([scene.changed(rng, rng.sample(list(FACTORS), rng.choice((1, 2))), split) for _ in range(2)])
+        for target in (elsewhere, *edits[-1]):
+            images.add(asdict(target), draft.candidate((4, 7), (split,), image=painter.paint(target, split)))
+    for scene, edited in zip(scenes, edits, strict=True):
+        shown, factors = painter.paint(scene, split), asdict(scene)
+        same = {factor: factors[factor] for factor in ("shape", "colour", "number", "size")}
+        draft.ask(4, split, images.having(same), image=shown)
+        for target in edited:
+            different = dict(asdict(target).items() - factors.items())
+            ordered = {factor: different[factor] for factor in FACTORS if factor in different}
+            draft.ask(7, split, images.having(asdict(target)), change(ordered), shown)
+
+
+def mentioned(scene: Scene, rng: random.Random) -> Mention:
+    """Shape, colour and number of a scene, and most of its other factors."""
+    always = ("shape", "colour", "number")
+    return {factor: value for factor, value in asdict(scene).items() if factor in always or rng.random() < 0.75}
+
+
+DATASETS = {
+    "toy_captions": (captions, (0, 3)),
+    "toy_questions": (questions, (1, 2, 6, 8)),
+    "toy_changes": (changes, (4, 7)),
+}
+
+
+def write_world(destination: Path, scenes: int = SCENES, seed: int = 0) -> list[RowCount]:
+    """Write the collection; the same for the same arguments. scenes: of each dataset, in all splits.
+
+    Raises UserError if there are too few for queries in every split, or if the destination is not empty.
+    """
+    if not MIN_SCENES <= scenes <= MAX_SCENES or seed < 0:
+        raise UserError(f"--scenes is a number from {MIN_SCENES} to {MAX_SCENES:,}, and --seed at least 0")
+    rows = []
+    with new_collection(destination) as writer:
+        for number, (name, (fill, tasks)) in enumerate(DATASETS.items()):
+            rng, draft = random.Random(f"{seed} {name}"), Draft(number)
+            painter = Painter(writer, name, rng)
+            for split, share in SHARES.items():
+                drawn = [Scene.draw(rng, split) for _ in range(round(scenes * share))]
+                fill(draft, painter, split, drawn)
+            rows += write_draft(writer, name, draft, {task: instructions(task) for task in tasks})
+            for task in tasks:
+                writer.instructions(number, name, *TASKS[task], instructions(task, held_out=True), held_out=True)
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = command_parser("training.toy_world", __doc__)
+    parser.add_argument("collection", type=Path, help="the new directory")
+    parser.add_argument("--scenes", type=int, default=SCENES, help="of each dataset (default: %(default)s)")
+    add_seed(parser, "the drawings and texts")
+    options = parser.parse_args(arguments)
+    for row in write_world(options.collection, options.scenes, options.seed):
+        print(row)
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
