@@ -16,7 +16,7 @@ from PIL import Image
 from genius.errors import quoted
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
-DECODER_DTYPES = ("float32", "bfloat16", "int8")  # arithmetic of the decoder in modes set and fast
+DECODER_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in modes set and fast
 RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
 RANKINGS = ("cosine", "ranker")  # what re-ranking orders by: the embeddings' cosine, as published, or the run's ranker
 
@@ -123,10 +123,8 @@ class SearchOptions:
     modality: Modality | None = None  # of the candidates; None: any
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
-    mode: str | None = None  # exact, set or fast (genius.search.beam); None: see Engine.mode_of
+    mode: str | None = None  # exact, set or fast (genius.search.beam); None: see checks.resolve_options
     budget: int = 200  # mode fast: candidates to re-rank
-    certify: bool = False  # check whether the IDs are provably the best; mode exact always does
-    widen: bool = False  # double the beams until they are, up to a limit
     prefix: tuple[int, ...] = ()  # codes that every generated ID begins with
 
 
@@ -199,7 +197,7 @@ class SearchResult:
     ranking: str | None = None  # what the hits are ordered by, one of RANKINGS; None: by ID score
     dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
-    certified: bool | None = None  # the generated IDs are provably the best of all; None: not checked
+    certified: bool | None = None  # the generated IDs are provably the best of all; None: only mode exact checks it
     out_of_distribution: bool | None = None  # the image is unlike the indexed ones; None: no image or no detector
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: SearchTrace | None = None

@@ -37,11 +37,10 @@ from genius.models.saving import round_to_half
 from genius.run import BUILT_FROM, Run
 from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
-from genius.search.candidate_search import CandidateSearch
-from genius.search.candidates import Candidates
+from genius.search.candidates import Candidates, CandidateSearch
 from genius.search.codewords import unknown_norms
 from genius.search.engine import batch_size
-from genius.search.ranker_scorer import RankerScorer
+from genius.search.rerank import RankerScorer
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.command_line import expect_run
@@ -203,8 +202,9 @@ def search_validation_queries(
         for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
             z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
             query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
-            beams = search.find_beams(z, pool.trie, BEAMS, mode, budget, decoder_weight=weight)
-            candidates = search.find_candidates(beams, mode, pool, norms, z, budget)
+            beams, candidates = search.search(
+                z, pool, norms, mode=mode, beams=BEAMS, budget=budget, decoder_weight=weight
+            )
             query.append(candidates.query + searches)
             parts.append(
                 scorer.compute_parts(

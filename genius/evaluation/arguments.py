@@ -78,7 +78,7 @@ def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:
         "--decoder-dtype",
         choices=DECODER_DTYPES,
         default=DECODER_DTYPES[0],
-        help="arithmetic of the decoder in modes set and fast; int8 on CPUs only (default: %(default)s)",
+        help="arithmetic of the decoder in modes set and fast (default: %(default)s)",
     )
 
 

@@ -19,7 +19,8 @@ from genius.evaluation.queries import QuerySet, read_queries
 from genius.metrics.hit_rate import headline_cut
 from genius.schema import Query
 from genius.search.engine import Engine
-from genius.search.retrieval import EncodedQueries, Milliseconds
+from genius.search.retrieval import EncodedQueries
+from genius.search.stopwatch import Milliseconds
 
 BATCH = 64  # queries encoded together
 

@@ -10,7 +10,7 @@ from genius.evaluation.paper import caption_lines, captions_table, modalities_of
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
-from genius.search.shortlist import PER_CANDIDATE, PER_ROOT
+from genius.search.candidates import PER_CANDIDATE, PER_ROOT
 from genius.trie.ids import packed_bytes
 
 DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k). A

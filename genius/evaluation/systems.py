@@ -22,7 +22,7 @@ from genius.search.candidates import expand_beams
 from genius.search.dense import flat_search, quantized_norms, quantized_search
 from genius.search.engine import Engine, batch_size
 from genius.search.rerank import rank_candidates
-from genius.search.retrieval import Milliseconds
+from genius.search.stopwatch import Milliseconds
 from genius.trie.pool import Pool
 
 K = 50  # results per query
@@ -162,7 +162,7 @@ def search_beams(
     """
     searches: dict[SearchOptions, dict[str, SearchOptions]] = defaultdict(dict)
     for name, options in systems.items():
-        searches[replace(options, rerank=True, ranking=None, mode=engine.mode_of(options))][name] = options
+        searches[replace(options, rerank=True, ranking=None, mode=engine.resolved(options).mode)][name] = options
     results = RowResults({})
     for orders in searches.values():
         results |= _search_once(orders, engine, pool, queries, qrels)
@@ -180,7 +180,7 @@ def _search_once(
     for batch in queries.split(batch_size(beams)):
         found, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
         candidates, certified = found.candidates, found.beams.certified(beams)
-        ordered = {first: found} | {name: engine.reorder(found, batch, orders[name], pool) for name in others}
+        ordered = {first: found} | {name: engine.reorder(found, orders[name]) for name in others}
         for name, retrieval in ordered.items():
             ranks[name].append(first_hits(retrieval.ranked.rows, qrels, start))
             spent[name].append((retrieval.milliseconds, size))

@@ -61,7 +61,7 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
         (cosines,), (rows,) = flat_search(index.embeddings, vector, k + 1)
     else:
         codes = torch.from_numpy(index.codes([row]).astype(np.int64)).to(engine.device)  # (1, M)
-        z = engine.run_on_engine_thread(lambda: engine.quantizer.decode(codes))
+        z = engine.batcher.call(lambda: engine.quantizer.decode(codes))
         query = EncodedQueries(None, torch.from_numpy(vector), z)
         ranked = engine.retrieve(query, replace(APPROXIMATE, k=k + 1)).ranked
         cosines, rows = ranked.cosines[0], ranked.rows[0]

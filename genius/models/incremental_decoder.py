@@ -6,7 +6,7 @@ How it differs from transformers' `generate`, and why it is several times as fas
 - no cache is copied from beam to beam. Every decoded row keeps its place, and a beam attends to its own ancestors
   through a mask (*tree attention*), so beams with a common past share its keys and values;
 - projections that read the same input are one matrix, with the gains of T5's layer norms folded in; on request in
-  bfloat16 or 8 bits (weights.py);
+  bfloat16;
 - the softmax over the whole vocabulary runs in blocks that stay in the processor's cache (vocabulary_head.py), or, on
   request, over the codes of the level only;
 - the few first codes are decoded together with the start, so two levels read the weights once;
@@ -30,20 +30,20 @@ from torch import Tensor, nn
 
 from genius.models.decoder import START, IDDecoder
 from genius.models.vocabulary_head import VocabularyHead
-from genius.models.weights import Weights, multiply_rows, weights_in
 
 MAX_AHEAD = 8  # first codes that are decoded together with the start
+FEW_ROWS = 8  # up to as many, `multiply_rows` asks for the transposed product
 
 
 class _Layer(NamedTuple):
-    """The weights of one T5 block."""
+    """The weights (out, in) of one T5 block."""
 
-    qkv: Weights
-    out: Weights
-    cross_query: Weights
-    cross_out: Weights
-    up: Weights
-    down: Weights
+    qkv: Tensor
+    out: Tensor
+    cross_query: Tensor
+    cross_out: Tensor
+    up: Tensor
+    down: Tensor
 
 
 class Ahead(NamedTuple):
@@ -55,10 +55,14 @@ class Ahead(NamedTuple):
     def take(self, places: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """hidden (r, m) and log_sum (r,) of the open beams; places (b, w) of their codes among the first codes."""
         query = torch.arange(len(places), device=places.device)[:, None]
-        hidden, log_sum = (
-            None if values is None else _gather(values[query, places].flatten(0, 1), rows) for values in self
-        )
-        return hidden, log_sum
+        hidden = _gather(self.hidden[query, places].flatten(0, 1), rows)
+        if self.log_sum is None:
+            return hidden, None
+        return hidden, _gather(self.log_sum[query, places].flatten(0, 1), rows)
+
+    def keep(self, queries: Tensor) -> Ahead:
+        """That of these queries (b',) alone."""
+        return Ahead(self.hidden[queries], None if self.log_sum is None else self.log_sum[queries])
 
 
 @dataclass
@@ -82,7 +86,7 @@ class DecoderCache:
         self.keys_values, self.prefix_keys_values = kept, self.prefix_keys_values[:, :, queries]
         self.ancestors, self.residual = self.ancestors[queries], self.residual[queries]
         if self.ahead is not None:
-            self.ahead = Ahead(*(None if values is None else values[queries] for values in self.ahead))
+            self.ahead = self.ahead.keep(queries)
 
 
 class IncrementalDecoder:
@@ -90,13 +94,9 @@ class IncrementalDecoder:
 
     @torch.inference_mode()
     def __init__(self, decoder: IDDecoder, dtype: torch.dtype = torch.float32):
-        """dtype: float32 or bfloat16, of weights and activations; or int8, of the weights of a decoder on a CPU.
-
-        Log-probabilities are always float32.
-        """
+        """dtype: float32 or bfloat16, of weights and activations; log-probabilities are always float32."""
         config, t5 = decoder.config, decoder.t5
-        self.config, self.weights_dtype = config, dtype
-        self.dtype = torch.float32 if dtype == torch.int8 else dtype  # of activations
+        self.config, self.dtype = config, dtype
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
         self.blend_scale = decoder.blend_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
@@ -104,52 +104,42 @@ class IncrementalDecoder:
         self._scales = decoder.log_scales.exp().tolist()
         self._eps = t5.config.layer_norm_epsilon
 
-        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Weights:
+        def matrix(*weights: Tensor, gain: Tensor | None = None) -> Tensor:
             """Weights (out, in), stacked, for an input with this gain (in,)."""
             stacked = torch.cat(weights)
-            stacked = stacked if gain is None else stacked * gain
-            return weights_in(dtype, stacked)
+            return (stacked if gain is None else stacked * gain).to(dtype)
 
-        blocks = t5.decoder.block
         self._projections = [  # of z to the prefix, with a ReLU between them
-            (matrix(layer.weight), layer.bias.to(self.dtype))
+            (matrix(layer.weight), layer.bias.to(dtype))
             for layer in decoder.project.modules()
             if isinstance(layer, nn.Linear)
         ]
-        self._layers = [
-            _Layer(
-                matrix(
-                    own.SelfAttention.q.weight,
-                    own.SelfAttention.k.weight,
-                    own.SelfAttention.v.weight,
-                    gain=own.layer_norm.weight,
-                ),
-                matrix(own.SelfAttention.o.weight),
-                matrix(cross.EncDecAttention.q.weight, gain=cross.layer_norm.weight),
-                matrix(cross.EncDecAttention.o.weight),
-                matrix(feed.DenseReluDense.wi.weight, gain=feed.layer_norm.weight),
-                matrix(feed.DenseReluDense.wo.weight),
+        self._layers, cross_keys_values = [], []
+        for block in t5.decoder.block:
+            attention, cross, feed_forward = block.layer
+            queries, keys, values = attention.SelfAttention.q, attention.SelfAttention.k, attention.SelfAttention.v
+            self._layers.append(
+                _Layer(
+                    matrix(queries.weight, keys.weight, values.weight, gain=attention.layer_norm.weight),
+                    matrix(attention.SelfAttention.o.weight),
+                    matrix(cross.EncDecAttention.q.weight, gain=cross.layer_norm.weight),
+                    matrix(cross.EncDecAttention.o.weight),
+                    matrix(feed_forward.DenseReluDense.wi.weight, gain=feed_forward.layer_norm.weight),
+                    matrix(feed_forward.DenseReluDense.wo.weight),
+                )
             )
-            for own, cross, feed in (block.layer for block in blocks)
-        ]
-        self._prefix_to_kv = matrix(
-            *(
-                projection.weight
-                for block in blocks
-                for projection in (block.layer[1].EncDecAttention.k, block.layer[1].EncDecAttention.v)
-            ),
-            gain=t5.encoder.final_layer_norm.weight,
-        )
-        self._embedding = t5.shared.weight.to(self.dtype)
+            cross_keys_values += [cross.EncDecAttention.k.weight, cross.EncDecAttention.v.weight]
+        self._prefix_to_kv = matrix(*cross_keys_values, gain=t5.encoder.final_layer_norm.weight)
+        self._embedding = t5.shared.weight.to(dtype)
         # T5 scales its last hidden state before its tied head
         gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
-        self.head = VocabularyHead(config, t5.shared.weight, lambda head: matrix(head, gain=gain))
-        self._bias = (
-            blocks[0]
+        self.head = VocabularyHead(config, matrix(t5.shared.weight, gain=gain))
+        bias = (
+            t5.decoder.block[0]
             .layer[0]
-            .SelfAttention.compute_bias(config.levels, config.levels, device=self._embedding.device)[0]
-            .to(self.dtype)
-        )  # (h, M, M)
+            .SelfAttention.compute_bias(config.levels, config.levels, device=self._embedding.device)
+        )
+        self._bias = bias[0].to(dtype)  # (h, M, M)
 
     def start(self, z: Tensor, beams: int, first_codes: Tensor | None = None) -> DecoderCache:
         """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level.
@@ -162,8 +152,8 @@ class IncrementalDecoder:
             first_codes = torch.empty(0, dtype=torch.long, device=z.device)
         prefix = z.to(self.dtype)
         for number, (weights, bias) in enumerate(self._projections):
-            prefix = weights(prefix.relu() if number else prefix) + bias
-        prefix_kv = self._prefix_to_kv(self._rms_norm(prefix.view(-1, config.width)))  # of (b·N, m)
+            prefix = F.linear(prefix.relu() if number else prefix, weights) + bias
+        prefix_kv = F.linear(self._rms_norm(prefix.view(-1, config.width)), self._prefix_to_kv)  # of (b·N, m)
         prefix_kv = prefix_kv.view(len(z), config.prefix, config.layers, 2, config.heads, config.head_width)
         capacity = 1 + (len(first_codes) or min(beams, config.code_sizes[0])) + beams * max(config.levels - 2, 0)
         keys_values = prefix_kv.new_empty(config.layers, 2, len(z), config.heads, capacity, config.head_width)
@@ -197,17 +187,16 @@ class IncrementalDecoder:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
             hidden, log_sum = self._next_hidden(cache, codes, rows)
-        prepared = self.head.prepare(hidden)
-        logits = self.head.logits(prepared, level)  # (r, k)
+        logits = self.head.logits(hidden, level)  # (r, k)
         if config.geometry:
             residual = _gather(cache.residual.flatten(0, 1), rows)
             logits += self.level_scores(residual, level) * self._scales[level]
         if not whole_vocabulary:
             return logits.log_softmax(-1)
         if log_sum is None:
-            log_sum = self.head.log_sum_without(prepared, level)
+            log_sum = self.head.log_sum_without(hidden, level)
         else:  # of the tokens of neither level 0 nor level 1
-            log_sum = log_sum.logaddexp(self.head.log_sum(prepared, 1 - level))
+            log_sum = log_sum.logaddexp(self.head.log_sum(hidden, 1 - level))
         return logits.sub_(logits.logsumexp(-1).logaddexp(log_sum)[:, None])
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
@@ -235,8 +224,7 @@ class IncrementalDecoder:
             return hidden[:, 0], None
         cache.widths, log_sum = [1, len(codes)], None
         if whole_vocabulary:
-            prepared = self.head.prepare(hidden.flatten(0, 1))
-            log_sum = self.head.log_sum_without(prepared, 0, 1).unflatten(0, (queries, -1))
+            log_sum = self.head.log_sum_without(hidden.flatten(0, 1), 0, 1).unflatten(0, (queries, -1))
         cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
         return hidden[:, 0], None if log_sum is None else log_sum[:, 0]
 
@@ -267,18 +255,18 @@ class IncrementalDecoder:
         past = end - width
         x = self._embedding[_gather(tokens.flatten(), rows)]  # (r, m)
         for layer, kv, prefix_kv in zip(self._layers, cache.keys_values, cache.prefix_keys_values, strict=True):
-            qkv = _scatter(layer.qkv(self._rms_norm(x)), tokens.shape, rows)  # (b, w, 3·h·a)
+            qkv = _scatter(F.linear(self._rms_norm(x), layer.qkv), tokens.shape, rows)  # (b, w, 3·h·a)
             q, k, v = qkv.unflatten(-1, (3, *heads)).permute(2, 0, 3, 1, 4)  # (b, h, w, a)
             kv[0, :, :, past:end], kv[1, :, :, past:end] = k, v
             keys, values = kv[:, :, :, :end]  # (b, h, R, a)
             attended = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=1.0)
-            x = x + layer.out(_gather(_merge_heads(attended), rows))
+            x = x + F.linear(_gather(_merge_heads(attended), rows), layer.out)
 
-            q = _scatter(layer.cross_query(self._rms_norm(x)), tokens.shape, rows)
+            q = _scatter(F.linear(self._rms_norm(x), layer.cross_query), tokens.shape, rows)
             q = q.unflatten(-1, heads).transpose(1, 2)  # (b, h, w, a)
             attended = (q @ prefix_kv[0].transpose(-1, -2)).softmax(-1) @ prefix_kv[1]
-            x = x + layer.cross_out(_gather(_merge_heads(attended), rows))
-            x = x + layer.down(layer.up(self._rms_norm(x)).relu_())
+            x = x + F.linear(_gather(_merge_heads(attended), rows), layer.cross_out)
+            x = x + F.linear(F.linear(self._rms_norm(x), layer.up).relu_(), layer.down)
         return self._rms_norm(x)
 
     def _mask(self, cache: DecoderCache) -> Tensor:
@@ -309,3 +297,15 @@ def _scatter(values: Tensor, shape: torch.Size, rows: Tensor | None) -> Tensor:
 def _merge_heads(heads: Tensor) -> Tensor:
     """(b, h, w, a) -> (b · w, h · a)."""
     return heads.transpose(1, 2).flatten(2).flatten(0, 1)
+
+
+def multiply_rows(x: Tensor, weights: Tensor) -> Tensor:
+    """x (r, i) and weights (o, i) -> (r, o), their product as F.linear gives it, sooner for few rows.
+
+    MKL is faster when it is asked for the transposed product of two to eight rows, and multiplies a single row sooner
+    as two.
+    """
+    if x.device.type != "cpu" or x.dtype != torch.float32 or not 0 < len(x) <= FEW_ROWS:
+        return F.linear(x, weights)
+    rows = x.repeat(2, 1) if len(x) == 1 else x
+    return (weights @ rows.T)[:, : len(x)].T.contiguous()

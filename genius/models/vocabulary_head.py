@@ -8,58 +8,51 @@ Shapes: r rows, m model width, k codes of a level, V tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from genius.models.decoder import DecoderConfig
-from genius.models.weights import EightBitRows, Weights
 
 VOCABULARY_BLOCK = 4096  # tokens whose logits are in memory at once
 MIN_EXPONENT = -80.0  # logits this far below the highest one change no sum; smaller exponentials are denormal and slow
 
 
 class VocabularyHead:
-    """The head over all tokens, in the arithmetic of its weights. Logits and sums are float32."""
+    """The head over all tokens, in the dtype of its weights. Logits and sums are float32."""
 
-    def __init__(self, config: DecoderConfig, head: Tensor, weights: Callable[[Tensor], Weights]):
-        """head (V, m); weights: prepares some of its rows for products."""
+    def __init__(self, config: DecoderConfig, head: Tensor):
+        """head (V, m)."""
         self._spans = [
             (start, start + size) for start, size in zip(config.offsets, config.code_sizes, strict=True)
         ]  # first token of each level, last one + 1
-        self._blocks = {block: weights(head[slice(*block)]) for block in pairwise(_edges(config))}  # of all tokens
-        self._levels = [  # of each level; shared with the blocks where possible
-            [
-                self._blocks.get(block) or weights(head[slice(*block)])
-                for block in pairwise([*range(*span, VOCABULARY_BLOCK), span[1]])
-            ]
+        self._blocks = {block: head[slice(*block)] for block in pairwise(_edges(config))}  # of all tokens
+        self._levels = [  # of each level
+            [head[slice(*block)] for block in pairwise([*range(*span, VOCABULARY_BLOCK), span[1]])]
             for span in self._spans
         ]
 
-    def prepare(self, hidden: Tensor) -> Tensor | EightBitRows:
-        """Hidden states (r, m) -> rows for several of the other methods."""
-        return self._levels[0][0].prepare(hidden)
+    def logits(self, hidden: Tensor, level: int) -> Tensor:
+        """Hidden states (r, m) -> (r, k) of the codes of a level."""
+        return torch.cat([F.linear(hidden, weights) for weights in self._levels[level]], dim=1).float()
 
-    def logits(self, rows: Tensor | EightBitRows, level: int) -> Tensor:
-        """(r, k) of the codes of a level."""
-        return torch.cat([weights(rows) for weights in self._levels[level]], dim=1).float()
-
-    def log_sum(self, rows: Tensor | EightBitRows, level: int) -> Tensor:
+    def log_sum(self, hidden: Tensor, level: int) -> Tensor:
         """(r,) log Σ exp over the logits of a level's codes."""
-        return _log_sum(weights(rows) for weights in self._levels[level])
+        return _log_sum(F.linear(hidden, weights) for weights in self._levels[level])
 
-    def log_sum_without(self, rows: Tensor | EightBitRows, *levels: int) -> Tensor:
+    def log_sum_without(self, hidden: Tensor, *levels: int) -> Tensor:
         """(r,) log Σ exp over the logits of all tokens but the codes of these levels."""
-        return _log_sum(self._logits_without(rows, [self._spans[level] for level in levels]))
+        return _log_sum(self._logits_without(hidden, [self._spans[level] for level in levels]))
 
-    def _logits_without(self, rows: Tensor | EightBitRows, spans: list[tuple[int, int]]) -> Iterator[Tensor]:
+    def _logits_without(self, hidden: Tensor, spans: list[tuple[int, int]]) -> Iterator[Tensor]:
         """Logits, block by block, −inf at the tokens of some spans; blocks within one of them are left out."""
         for (first, last), weights in self._blocks.items():
             if any(start <= first and last <= end for start, end in spans):
                 continue
-            logits = weights(rows)
+            logits = F.linear(hidden, weights)
             for start, end in spans:
                 logits[:, max(start - first, 0) : max(end - first, 0)] = -torch.inf
             yield logits
@@ -77,12 +70,13 @@ def _edges(config: DecoderConfig) -> list[int]:
 
 def _log_sum(blocks: Iterable[Tensor]) -> Tensor:
     """(r,) log Σ exp over the logits (r, …) of all blocks, which it overwrites; the first block has a finite one."""
-    highest = total = None
+    highest: Tensor | None = None
+    total = torch.zeros(())
     for logits in blocks:
         logits = logits.float()
-        new_highest = logits.amax(-1) if highest is None else torch.maximum(highest, logits.amax(-1))
-        exponentials = logits.sub_(new_highest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
-        here = exponentials.sum(-1)
-        total = here if highest is None else total * (highest - new_highest).exp_() + here
-        highest = new_highest
+        largest = logits.amax(-1) if highest is None else torch.maximum(highest, logits.amax(-1))
+        exponentials = logits.sub_(largest[:, None]).clamp_(min=MIN_EXPONENT).exp_()
+        total = exponentials.sum(-1) if highest is None else total * (highest - largest).exp_() + exponentials.sum(-1)
+        highest = largest
+    assert highest is not None, "there is always a block"
     return highest + total.log_()

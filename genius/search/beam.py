@@ -29,9 +29,9 @@ Three modes, and what each guarantees against the published algorithm (transform
             leaf*); the next best prefixes fill it. So a quarter of the beams is enough: the prefixes that fill it
             make up for the beams that are not decoded. Traced, the beams go on to their ends, to be shown.
 
-Certificate: what a prefix can still gain is bounded. Log-probabilities are at most 0, and geometry is bounded by the
-norms of the codewords to come (scoring.py). If no discarded prefix can reach the score of the last ID that was kept,
-rounding included, the result is provably the best of all valid IDs under the model.
+Certificate, of mode exact: what a prefix can still gain is bounded. Log-probabilities are at most 0, and geometry is
+bounded by the norms of the codewords to come (scoring.py). If no discarded prefix can reach the score of the last ID
+that was kept, rounding included, the result is provably the best of all valid IDs under the model.
 
 Shapes: b queries, w beams now, v beams next, r open beams of all queries, k codes of a level, c valid
 continuations of all beams together, d feature dim.
@@ -64,38 +64,32 @@ def beam_search(
     *,
     mode: str = "exact",
     decoder_weight: float = 1.0,
-    shortlist_size: int | None = None,
+    shortlist_size: int = 0,
     shortlist_prefixes: int | None = None,
     trace: bool = False,
-    certify: bool = False,
 ) -> Beams:
     """features (b, d), fused and normalized -> the `beams` best valid IDs of each query, or all if fewer.
 
     mode: see above; the result of set and fast may be prefixes, see `Beams`. shortlist_size: the most items below the
     prefixes that mode fast returns, which needs it. shortlist_prefixes: the most prefixes that it returns, at least its
-    beams; by default as many as items. certify: also bound what was discarded, for which every mode
-    decodes all its beams to the end. Raises ValueError for an unknown mode, and without a needed size.
+    beams; by default as many as items. Raises ValueError for an unknown mode, and without a needed size.
 
     Every valid prefix continues to an ID. So at each level either all queries hold all prefixes, or each holds
     `beams` of them: no beam ever runs dry, and all queries have equally many.
     """
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
-    set_only, fast = mode == "set" and not certify, mode == "fast" and not certify
-    if fast and shortlist_size is None:
-        raise ValueError("mode fast needs the size of the shortlist")
+    exact, fast = mode == "exact", mode == "fast"
     beams = -(-beams // FAST_BEAM_DIVISOR) if fast else beams
-    widest = max(beams * TRACE_FACTOR if trace else beams, (shortlist_prefixes or shortlist_size) if fast else 0)
+    widest = beams * TRACE_FACTOR if trace else beams
+    if fast:
+        if not shortlist_size:
+            raise ValueError("mode fast needs the size of the shortlist")
+        widest = max(widest, shortlist_prefixes or shortlist_size)
     scorer = Scorer(
-        decoder,
-        features,
-        beams,
-        decoder_weight,
-        whole_vocabulary=mode != "fast",
-        bounded=certify,
-        first_codes=trie.first_codes,
+        decoder, features, beams, decoder_weight, whole_vocabulary=not fast, bounded=exact, first_codes=trie.first_codes
     )
-    recorder = Recorder(len(features), beams, widest, trie, features.device, certify=certify, trace=trace)
+    recorder = Recorder(len(features), beams, widest, trie, features.device, certify=exact, trace=trace)
     prefixes = Prefixes.empty(trie.root, len(features), features.device)
     pending = torch.ones(len(features), dtype=torch.bool, device=features.device)  # queries without a result
     ends = Recorder(len(features), beams, beams, trie, features.device) if fast and trace else None
@@ -121,9 +115,9 @@ def beam_search(
             if ends is not None:
                 finished = (prefixes.node < 0).all(1) | last
                 ends.record_finished(prefixes.select(finished))
-        elif last or set_only:
+        elif last or not exact:
             finished = (prefixes.node < 0).all(1)
-            if set_only and not trace and level + 1 >= len(trie.prefix):  # before, not all items below are valid
+            if not exact and not trace and level + 1 >= len(trie.prefix):  # before, not all items below are valid
                 finished |= trie.item_counts(prefixes.node).sum(1) <= beams + beams // SURPLUS
             recorder.record_finished(prefixes.select(finished))
         else:
@@ -133,24 +127,6 @@ def beam_search(
         if not len(prefixes.query):
             break
     return recorder.beams() if ends is None else replace(recorder.beams(), ends=ends.beams())
-
-
-@torch.inference_mode()
-def widen_until_certified(
-    decoder: IncrementalDecoder, features: Tensor, trie: Trie, beams: int, max_beams: int, **options: object
-) -> Beams:
-    """`beam_search` with a certificate, repeated with twice the beams for queries without one, up to `max_beams`.
-
-    Returns the `beams` best IDs of each query, from the widest search that it needed. Memory stays that of one search:
-    the more beams, the fewer queries are searched together.
-    """
-    found = beam_search(decoder, features, trie, beams, certify=True, **options)
-    total, width = len(features) * beams, beams
-    while width < max_beams and not found.certified(beams).all():
-        width = min(2 * width, max_beams)
-        for queries in (~found.certified(beams)).nonzero()[:, 0].split(max(1, total // width)):
-            found.replace(queries, beam_search(decoder, features[queries], trie, width, certify=True, **options))
-    return found
 
 
 def _fitting(extended: Prefixes, present: Tensor, trie: Trie, beams: int, size: int) -> tuple[Tensor, Tensor]:

@@ -47,21 +47,6 @@ class Beams:
         scores = self.scores.gather(1, last[:, None])[:, 0]
         return self.bound < scores - ROUNDING * scores.abs().clamp(min=1)
 
-    def replace(self, queries: Tensor, wider: Beams) -> None:
-        """Replace the results of these queries (q,) by those of a wider search."""
-        for narrow, wide in (
-            (self.low, wider.low),
-            (self.high, wider.high),
-            (self.scores, wider.scores),
-            (self.log_probs, wider.log_probs),
-            (self.depth, wider.depth),
-        ):
-            narrow[queries] = wide[:, : narrow.shape[1]]
-        self.scored[queries] += wider.scored
-        self.bound[queries] = wider.bound
-        for query, trace in zip(queries.tolist(), wider.trace or (), strict=False):
-            self.trace[query] = trace
-
 
 class Continuations(NamedTuple):
     """All valid extensions of the beams by one code, ordered by query, beam, code."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 
 from PIL.Image import Image
@@ -16,14 +16,13 @@ from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 
 MAX_BEAMS = 200  # that a query may ask for
-MAX_WIDENED_BEAMS = 500  # where `SearchOptions.widen` stops doubling
 MAX_RESULTS = 500
 MAX_BUDGET = 500  # candidates of mode fast
 
 
 def checked_options(options: SearchOptions) -> SearchOptions:
     """The options, whole numbers as ints. Raises UserError that names the option and its range."""
-    for name in ("rerank", "trace", "certify", "widen"):
+    for name in ("rerank", "trace"):
         if not isinstance(getattr(options, name), bool):
             raise UserError(f"{name} must be true or false, not {quoted(getattr(options, name))}.")
     weight = options.decoder_weight
@@ -46,6 +45,36 @@ def checked_options(options: SearchOptions) -> SearchOptions:
         k=checked_k(options.k),
         budget=_whole_number("candidate budget", options.budget, MAX_BUDGET),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedOptions(SearchOptions):
+    """Options as a run means them: all that None leaves to the run is said. ranking None: the order is by ID score."""
+
+    mode: str = "exact"
+    decoder_weight: float = 1.0
+
+
+def resolve_options(options: SearchOptions, has_ranker: bool, decoder_weight: float) -> ResolvedOptions:
+    """Choose what the options leave to the run.
+
+    A trace shows every level, so by default it comes from an exact search. A ranker finds more among the many
+    candidates of mode fast; the cosine, which orders them as dense search does, among the few of mode set.
+    has_ranker, decoder_weight: of the run. Raises UserError if the options ask for a ranker that the run does not have.
+    """
+    if options.ranking == "ranker" and not has_ranker:
+        raise UserError("This run has no ranker; choose cosine, or train one with python -m training.ranker.")
+    ranking = (options.ranking or ("ranker" if has_ranker else "cosine")) if options.rerank else None
+    mode = options.mode
+    if mode is None and (ranking is None or options.trace):
+        mode = "exact"
+    given = {field.name: getattr(options, field.name) for field in fields(SearchOptions)}
+    chosen = {
+        "mode": mode or ("fast" if ranking == "ranker" else "set"),
+        "ranking": ranking,
+        "decoder_weight": decoder_weight if options.decoder_weight is None else options.decoder_weight,
+    }
+    return ResolvedOptions(**given | chosen)
 
 
 def checked_k(k: int) -> int:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.models.weights import Weights, multiply_rows, weights_in
+from genius.models.incremental_decoder import multiply_rows
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 
@@ -22,7 +22,7 @@ class Codewords:
     """The codewords of all levels, numbered one level after the other."""
 
     def __init__(self, codebooks: Sequence[Tensor], dtype: torch.dtype = torch.float32):
-        """dtype: of the arithmetic of `products`; see `weights_in`."""
+        """dtype: of the arithmetic of `products`, float32 or bfloat16."""
         self.codebooks, self._dtype = codebooks, dtype
         self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
 
@@ -32,8 +32,8 @@ class Codewords:
         return torch.cat([*self.codebooks]).float()
 
     @cached_property
-    def _weights(self) -> Weights:
-        return weights_in(self._dtype, self.words)
+    def _rounded_words(self) -> Tensor:
+        return self.words.to(self._dtype)
 
     def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
         """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
@@ -52,7 +52,7 @@ class Codewords:
         doubled = 2 * z.float()
         if self._dtype == torch.float32:
             return multiply_rows(doubled, self.words)
-        return self._weights(doubled.bfloat16() if self._dtype == torch.bfloat16 else doubled).float()
+        return F.linear(doubled.to(self._dtype), self._rounded_words).float()
 
 
 def unknown_norms(items: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -13,6 +13,9 @@ from torch import nn
 from genius.index import update
 from genius.index.item_source import uploaded_items
 from genius.index.update import Added, Models, Removed
+from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
 from genius.search.engine import Engine
 
 BATCH = 8  # items encoded together, between two batches of searches
@@ -25,7 +28,9 @@ class Editor:
         """engine: of this run; its models encode new items."""
         self.run, self.engine = run, engine
         self._models = Models(
-            *(_OnEngineThread(model, engine) for model in (engine.encoder, engine.fusion, engine.quantizer)),
+            cast(Encoder, _OnEngineThread(engine.encoder, engine)),
+            cast(Fusion, _OnEngineThread(engine.fusion, engine)),
+            cast(ResidualQuantizer, _OnEngineThread(engine.quantizer, engine)),
             BATCH,
             engine.run,
         )
@@ -37,19 +42,19 @@ class Editor:
         changed.
         """
         added = update.add(self.run, partial(uploaded_items, uploads), self._models)
-        self.engine.reload()
+        self.engine.versions.reload()
         return added
 
     def remove(self, ids: Iterable[str]) -> Removed:
         """Remove items. Raises UserError if none would be left, or the run cannot be changed."""
         removed = update.remove(self.run, ids)
-        self.engine.reload()
+        self.engine.versions.reload()
         return removed
 
     def compact(self) -> bool:
         """Merge all segments; False if there is nothing to do. Raises UserError if the run cannot be changed."""
         done = update.compact(self.run)
-        self.engine.reload()
+        self.engine.versions.reload()
         return done
 
 
@@ -67,4 +72,8 @@ class _OnEngineThread:
         return partial(self._run, value) if callable(value) else value
 
     def _run(self, function: Callable, *inputs: Any) -> Any:
-        return self._engine.run_on_engine_thread(partial(torch.inference_mode(function), *inputs))
+        @torch.inference_mode()
+        def run() -> Any:
+            return function(*inputs)
+
+        return self._engine.batcher.call(run)

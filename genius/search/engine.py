@@ -12,12 +12,10 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -34,9 +32,9 @@ from genius.models.ranker import Ranker
 from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
-from genius.schema import Modality, Query, SearchOptions, SearchResult
+from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.batching import ANYONE, Batcher, Caller
-from genius.search.checks import check_prefix, check_query, checked_k, checked_options
+from genius.search.checks import ResolvedOptions, check_prefix, check_query, checked_k, checked_options, resolve_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
 from genius.search.retrieval import EncodedQueries, Retrieval
@@ -49,14 +47,12 @@ BATCH_BEAMS = 1600  # beams of a batch, which bound its memory: 32 queries with 
 MAX_BATCH = 64  # queries, however few their beams
 POLL_SECONDS = 2.0  # between two looks at the run's manifest
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True)
 class BatchOptions:
     """What the queries of one batch have in common."""
 
-    options: SearchOptions
+    options: ResolvedOptions
     version: Version  # of the index
 
 
@@ -81,12 +77,12 @@ class Engine:
         decoder_dtype: str = "float32",
         ranker: Ranker | None = None,
     ):
-        """run: as it was read when the parts were loaded; without it `reload` finds no newer index. Where its manifest
+        """run: as it was read when the parts were loaded; without it no newer index is found. Where its manifest
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
         published code does.
 
-        decoder_dtype: arithmetic of the decoder in modes set and fast, one of DECODER_DTYPES; exact and certified
-        searches compute in float32. Raises UserError for an unknown one, and for int8 on a GPU.
+        decoder_dtype: arithmetic of the decoder in modes set and fast, one of DECODER_DTYPES; mode exact computes in
+        float32. Raises UserError for an unknown one.
 
         ranker: orders candidates unless a search asks for the published order by cosine.
         """
@@ -97,8 +93,8 @@ class Engine:
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
         self.decoder_dtype = decoder_dtype
         self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
-        self._versions = Versions(index, self.device, run)
-        self._batcher = Batcher()
+        self.versions = Versions(index, self.device, run)
+        self.batcher = Batcher()  # whose thread runs the models
 
     @classmethod
     def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> Engine:
@@ -108,14 +104,11 @@ class Engine:
         """
         chosen, opened = usable_device(device), Run(run)
         folder = opened.folder
-        parts = (
-            Encoder.load(folder("encoder")).for_inference(),
-            Fusion.load(folder("fusion")),
-            ResidualQuantizer.load(folder("quantizer")),
-            IDDecoder.load(folder("decoder")),
-            load_index(opened),
-        )
-        encoder, fusion, quantizer, decoder, index = parts
+        encoder = Encoder.load(folder("encoder")).for_inference()
+        fusion = Fusion.load(folder("fusion"))
+        quantizer = ResidualQuantizer.load(folder("quantizer"))
+        decoder = IDDecoder.load(folder("decoder"))
+        index = load_index(opened)
         ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
         _require_equal(
             run,
@@ -137,7 +130,8 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        engine = cls(*parts, chosen, OODDetector.load(index.folder), opened, decoder_dtype, ranker)
+        detector = OODDetector.load(index.folder)
+        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, detector, opened, decoder_dtype, ranker)
         engine._check(run)
         return engine
 
@@ -146,23 +140,14 @@ class Engine:
         checked = [SearchOptions(1, 1)]
         if self.decoder_dtype != "float32":
             checked.append(SearchOptions(1, 1, mode="exact"))  # which computes in float32
+        sound = True
         try:
-            results = [
-                result
-                for options in checked
-                for result in self._search([Query(text="a")], BatchOptions(options, self._versions.current))
-            ]
-            numbers = [
-                values
-                for result in results
-                for values in (
-                    result.z,
-                    result.embedding,
-                    [hit.score for hit in result.hits],
-                    [hit.cosine for hit in result.hits],
-                )
-            ]
-            sound = all(result.hits for result in results) and all(np.isfinite(values).all() for values in numbers)
+            for options in checked:
+                batch = BatchOptions(self.resolved(options), self.versions.current)
+                for result in self._search([Query(text="a")], batch):
+                    scores = [number for hit in result.hits for number in (hit.score, hit.cosine)]
+                    finite = np.isfinite(np.concatenate([result.z, result.embedding, scores])).all()
+                    sound = sound and bool(result.hits) and bool(finite)
         except (RuntimeError, ValueError, IndexError, ArithmeticError) as error:
             raise UserError(f"the parts of {run} do not work together ({one_line(error)}); train it again") from error
         if not sound:
@@ -170,74 +155,44 @@ class Engine:
 
     @property
     def index(self) -> Index:
-        """The newest version that was loaded; inside `snapshot` always the same."""
-        return self._versions.current.index
+        """The newest version that was loaded; inside `versions.snapshot` always the same."""
+        return self.versions.current.index
 
     @property
     def pool(self) -> Pool:
         """All items of the index."""
-        return self._versions.current.pool
-
-    def pool_of(self, modality: Modality | None) -> Pool:
-        """All items of the index, or those of one modality, collected on first use.
-
-        Raises UserError if there are none.
-        """
-        return self._versions.current.pool_of(modality)
+        return self.versions.current.pool
 
     @property
     def first_code_is_modality(self) -> bool:
         """Whether the first code of every ID is its modality, as published; otherwise the quantizer learned it."""
         return self.quantizer.config.modality_code == "forced"
 
-    def ranking_of(self, options: SearchOptions) -> str | None:
-        """What results are ordered by with these options, one of RANKINGS; None: by ID score.
-
-        Raises UserError if they ask for a ranker that the run does not have.
-        """
-        return self.retriever.ranking_of(options)
-
-    def mode_of(self, options: SearchOptions) -> str:
-        """The mode that these options mean."""
-        return self.retriever.mode_of(options)
-
-    def reload(self) -> bool:
-        """Search the newest index of the run from now on; returns whether there was a newer one.
-
-        Searches that have started finish on the old one. Raises UserError for an index that cannot be read, and keeps
-        the current one.
-        """
-        return self._versions.reload()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Inside the block its caller sees one version of the index; rows mean the same items throughout."""
-        return self._versions.snapshot()
+    def resolved(self, options: SearchOptions) -> ResolvedOptions:
+        """The options as this run means them. Raises UserError if they ask for a ranker that it does not have."""
+        return resolve_options(options, self.has_ranker, self.decoder.config.decoder_weight)
 
     def follow(self, every: float = POLL_SECONDS) -> None:
-        """Call `reload` in the background at this interval, in seconds, while the engine lives.
+        """Look for a newer index in the background at this interval, in seconds, while the engine lives.
 
         An error is logged once, and tried again.
         """
         threading.Thread(target=_follow, args=(weakref.ref(self), every), name="reload", daemon=True).start()
 
-    def run_on_engine_thread(self, function: Callable[[], T]) -> T:
-        """function() on the thread that runs the models, between two batches of searches; keep it short."""
-        return self._batcher.call(function)
-
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
         """Encode and fuse b queries, at least one, as one batch."""
-        return self._batcher.call(partial(self.retriever.encode, queries))
+        return self.batcher.call(partial(self.retriever.encode, queries))
 
     def cache_image(self, image: Image, caller: Caller = ANYONE) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower.
 
         Raises concurrent.futures.CancelledError if the caller left before.
         """
-        self._batcher.run(self._cache_images, [image], None, 1, caller)
+        self.batcher.run(self._cache_images, [image], None, 1, caller)
 
     def forget_images(self) -> None:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
-        self._batcher.call(self.retriever.forget_images)
+        self.batcher.call(self.retriever.forget_images)
 
     def is_out_of_distribution(self, query: Query) -> bool | None:
         """Whether the query's image looks unlike those of the index; None without an image or a detector."""
@@ -256,7 +211,7 @@ class Engine:
         batch = self._batch_options(options)
         for query in queries:
             check_query(query)
-        results = self._batcher.run(self._search, queries, batch, batch_size(batch.options.beams), caller)
+        results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams), caller)
         return [self._judged(query, result) for query, result in zip(queries, results, strict=True)]
 
     def search_encoded(
@@ -265,27 +220,23 @@ class Engine:
         """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
         batch = self._batch_options(options)
         queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
-        return self._batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams), caller)
+        return self.batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams), caller)
 
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieval:
         """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.
 
         pool: the candidates, with their trie on this device; None: those of the index that the options allow.
         """
-        version = self._versions.current
-        pool = pool or version.pool_of(options.modality)
-        return self._batcher.call(partial(self.retriever.retrieve, encoded, options, version, pool))
+        resolved, version = self.resolved(options), self.versions.current
+        pool = pool or version.pool_of(options.modality)  # here, so that only its callers wait while it is collected
+        return self.batcher.call(partial(self.retriever.retrieve, encoded, resolved, version, pool))
 
-    def reorder(
-        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None
-    ) -> Retrieval:
-        """What `retrieve` found, in the order that other options ask for, without another search.
+    def reorder(self, retrieval: Retrieval, options: SearchOptions) -> Retrieval:
+        """What `retrieve` returned, in the order that other options ask for, without another search.
 
         options: those of the search, but for `rerank`, `ranking` and `k`.
         """
-        version = self._versions.current
-        pool = pool or version.pool_of(options.modality)
-        return self._batcher.call(partial(self.retriever.reorder, found, encoded, options, version, pool))
+        return self.batcher.call(partial(self.retriever.reorder, retrieval, self.resolved(options)))
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
@@ -296,8 +247,7 @@ class Engine:
 
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
         """Check the options and build the pool that they need. Raises UserError for an invalid option."""
-        batch = BatchOptions(checked_options(options or SearchOptions()), self._versions.current)
-        self.ranking_of(batch.options)
+        batch = BatchOptions(self.resolved(checked_options(options or SearchOptions())), self.versions.current)
         check_prefix(batch.options.prefix, batch.version.pool_of(batch.options.modality).table)
         return batch
 
@@ -305,10 +255,8 @@ class Engine:
         return self.retriever.results(self.retriever.encode(queries), batch.options, batch.version)
 
     def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
-        embeddings, z = (
-            torch.cat(vectors).to(self.device)
-            for vectors in ([query.embeddings for query in queries], [query.z for query in queries])
-        )
+        embeddings = torch.cat([query.embeddings for query in queries]).to(self.device)
+        z = torch.cat([query.z for query in queries]).to(self.device)
         return self.retriever.results(EncodedQueries(None, embeddings, z), batch.options, batch.version)
 
     def _cache_images(self, images: Sequence[Image], _: None) -> list[None]:
@@ -334,7 +282,7 @@ def _follow(reference: weakref.ref[Engine], every: float) -> None:
     last_error = ""
     while (engine := reference()) is not None:
         try:
-            engine.reload()
+            engine.versions.reload()
         except Exception as error:
             if str(error) != last_error:
                 logging.getLogger(__name__).warning("the newest index was not loaded: %s", error)

@@ -1,6 +1,6 @@
 """From candidates to results: rank them, fetch their records, and name the IDs that were generated.
 
-Candidates are ranked by embedding, as published, or by the scores of the run's ranker (ranker_scorer.py).
+Candidates are ranked by embedding, as published, or by the scores of the run's ranker.
 
 Axes: b queries, w beams, t candidates of all queries together, k results, d embedding dim, M levels, p parts of
 a ranker.
@@ -11,12 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from genius.index.store import Index
-from genius.schema import GeneratedID, Hit
+from genius.models.ranker import Ranker
+from genius.schema import RANKER_PARTS, GeneratedID, Hit
 from genius.search.beam_state import Beams
-from genius.search.candidates import BLOCK, Candidates, positions_in_lists
+from genius.search.candidates import Candidates, positions_in_lists
+from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
+
+BLOCK = 16_384  # candidates whose vectors are in memory at once
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,65 @@ class RankerScores:
     cosines: np.ndarray  # (t,) of the embeddings
     scores: np.ndarray  # (t,) higher is better
     shares: np.ndarray  # (t, p + 1) of the parts and of the modality in the score, from the query's mean candidate on
+
+
+class RankerScorer:
+    """A ranker with the codewords that its candidates' IDs are of."""
+
+    def __init__(self, ranker: Ranker, codewords: Codewords):
+        self.ranker, self._codewords = ranker, codewords
+
+    @torch.inference_mode()
+    def score(self, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> RankerScores:
+        """Score all candidates by their parts (t, p), as `compute_parts` gives them; modalities (n,) of the index."""
+        query = torch.from_numpy(candidates.query).to(parts.device)
+        modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(parts.device)
+        scores, shares = self.ranker(parts, modality)
+        count = torch.from_numpy(candidates.counts).to(parts.device).clamp(min=1)[:, None]
+        mean = torch.zeros(len(count), shares.shape[1], device=parts.device).index_add_(0, query, shares) / count
+        return RankerScores(parts[:, 0].cpu().numpy(), scores.cpu().numpy(), (shares - mean[query]).cpu().numpy())
+
+    @torch.inference_mode()
+    def compute_parts(
+        self,
+        candidates: Candidates,
+        beams: Beams,
+        table: IDTable,
+        embeddings: np.ndarray,
+        modalities: np.ndarray,
+        queries: Tensor,
+        z: Tensor,
+        normalize: bool = False,
+    ) -> Tensor:
+        """The RANKER_PARTS (t, p) of all candidates.
+
+        beams: from which the candidates were made, with this table. embeddings (n, d) and modalities (n,): of the
+        index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
+        """
+        by_embedding, by_id, added = self.ranker.residual_queries(z)  # (b, 3, d) twice, (b, 3)
+        log_probs = beams.log_probs.flatten()
+        parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
+        for first in range(0, len(parts), BLOCK):
+            block = slice(first, first + BLOCK)
+            rows, numbers = candidates.row[block], self._codewords.numbers(table, candidates.id[block])
+            query = torch.from_numpy(candidates.query[block]).to(z.device)
+            beam = torch.from_numpy(candidates.beam[block]).to(z.device)
+            modality = torch.from_numpy(modalities[rows].astype(np.int64)).to(z.device)
+            vectors = torch.from_numpy(embeddings[rows].astype(np.float32)).to(z.device)  # (t, d)
+            if normalize:
+                vectors = F.normalize(vectors, dim=-1)
+            quantized = self._codewords.sums(numbers)  # (t, d)
+            inner = (z[query] * quantized).sum(1)
+            lost = (by_embedding[query, modality] * vectors + by_id[query, modality] * quantized).sum(1)
+            columns = (
+                (queries[query] * vectors).sum(1),
+                inner + lost + added[query, modality],
+                2 * inner - quantized.square().sum(1),
+                log_probs[beam],
+                beams.first_log_probs[query, numbers[:, 0]],
+            )
+            parts[block] = torch.stack(columns, dim=1)
+        return parts
 
 
 @dataclass(frozen=True)
@@ -85,19 +151,23 @@ def fetch_hits(index: Index, ranked: RankedCandidates, table: IDTable) -> list[l
     """The results of each query, all records fetched at once; table: the one that numbers the IDs."""
     query, place = np.nonzero(ranked.rows >= 0)
     rows = ranked.rows[query, place]
-    columns = (
-        rows,
-        table.codes(ranked.ids[query, place]),
-        place + 1,
-        *(values[query, place] for values in (ranked.generated_rank, ranked.scores, ranked.cosines)),
-        [()] * len(rows) if ranked.shares is None else ranked.shares[query, place],
+    shares = np.empty((len(rows), 0)) if ranked.shares is None else ranked.shares[query, place]
+    columns = zip(
+        query.tolist(),
+        rows.tolist(),
+        index.items(rows),
+        table.codes(ranked.ids[query, place]).tolist(),
+        place.tolist(),
+        ranked.generated_rank[query, place].tolist(),
+        ranked.scores[query, place].tolist(),
+        ranked.cosines[query, place].tolist(),
+        shares.tolist(),
+        strict=True,
     )
-    result: list[list[Hit]] = [[] for _ in ranked.rows]
-    for number, item, row, codes, *values, shares in zip(
-        query, index.items(rows), *(np.asarray(column).tolist() for column in columns), strict=True
-    ):
-        result[number].append(Hit(row, item, tuple(codes), *values, tuple(shares)))
-    return result
+    hits: list[list[Hit]] = [[] for _ in ranked.rows]
+    for number, row, item, codes, before, generated_rank, score, cosine, parts in columns:
+        hits[number].append(Hit(row, item, tuple(codes), before + 1, generated_rank, score, cosine, tuple(parts)))
+    return hits
 
 
 def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
@@ -105,12 +175,28 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
     is_beam = high > low  # else padding
     first, last = table.codes(low), table.codes(np.where(is_beam, high - 1, low))  # (b, w, M)
-    length = np.where((first == last).all(-1), first.shape[-1], beams.depth.cpu().numpy())
-    columns = (is_beam, first, length, beams.scores, beams.log_probs, beams.depth, high - low)
-    return [
-        [GeneratedID(tuple(codes[:end]), *values) for kept, codes, end, *values in zip(*query, strict=True) if kept]
-        for query in zip(*(column.tolist() for column in columns), strict=True)
-    ]
+    depths = beams.depth.cpu().numpy()
+    lengths = np.where((first == last).all(-1), first.shape[-1], depths)
+    scores, log_probs = beams.scores.cpu().numpy(), beams.log_probs.cpu().numpy()
+    generated = []
+    for query in range(len(low)):
+        there = np.flatnonzero(is_beam[query])
+        columns = zip(
+            first[query, there].tolist(),
+            lengths[query, there].tolist(),
+            scores[query, there].tolist(),
+            log_probs[query, there].tolist(),
+            depths[query, there].tolist(),
+            (high - low)[query, there].tolist(),
+            strict=True,
+        )
+        generated.append(
+            [
+                GeneratedID(tuple(codes[:length]), score, log_prob, depth, bucket)
+                for codes, length, score, log_prob, depth, bucket in columns
+            ]
+        )
+    return generated
 
 
 def _cosines(

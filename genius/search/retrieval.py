@@ -12,8 +12,9 @@ from genius.models.encoder import Features
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates
 from genius.search.rerank import RankedCandidates
-
-Milliseconds = dict[str, float]  # by stage, per query: the stage's time divided by the size of the batch
+from genius.search.snapshots import Version
+from genius.search.stopwatch import Milliseconds
+from genius.trie.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class EncodedQueries:
     @classmethod
     def from_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> EncodedQueries:
         """From the vectors (b, d) that results carry."""
-        return cls(None, *(torch.as_tensor(vectors, dtype=torch.float32) for vectors in (embeddings, z)))
+        return cls(None, torch.as_tensor(embeddings, dtype=torch.float32), torch.as_tensor(z, dtype=torch.float32))
 
     def select(self, rows: Tensor) -> EncodedQueries:
         """The queries at these rows (c,)."""
@@ -38,10 +39,19 @@ class EncodedQueries:
 
 
 @dataclass(frozen=True)
-class Retrieval:
-    """The arrays behind the results of b queries; evaluation reads these."""
+class Unranked:
+    """What a search has found for b queries, before it is ranked."""
 
+    encoded: EncodedQueries
+    version: Version  # of the index
+    pool: Pool  # that was searched
     beams: Beams
     candidates: Candidates
+
+
+@dataclass(frozen=True)
+class Retrieval(Unranked):
+    """The arrays behind the results of b queries; evaluation reads these."""
+
     ranked: RankedCandidates
     milliseconds: Milliseconds

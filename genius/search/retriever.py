@@ -7,9 +7,7 @@ Shapes: b queries, d embedding dim.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -22,22 +20,23 @@ from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
-from genius.schema import DECODER_DTYPES, Query, SearchOptions, SearchResult, SearchTrace
-from genius.search.beam_state import Beams
-from genius.search.candidate_search import CandidateSearch
-from genius.search.candidates import Candidates
-from genius.search.checks import MAX_WIDENED_BEAMS
+from genius.schema import DECODER_DTYPES, Query, SearchResult, SearchTrace
+from genius.search.candidates import CandidateSearch
+from genius.search.checks import ResolvedOptions
 from genius.search.image_feature_cache import ImageFeatureCache
-from genius.search.ranker_scorer import RankerScorer
-from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates
-from genius.search.retrieval import EncodedQueries, Milliseconds, Retrieval
+from genius.search.rerank import RankedCandidates, RankerScorer, fetch_hits, generated_ids, rank_candidates
+from genius.search.retrieval import EncodedQueries, Retrieval, Unranked
 from genius.search.snapshots import Version
+from genius.search.stopwatch import Stopwatch
 from genius.texts import query_text
 from genius.trie.pool import Pool
 
 
 class Retriever:
-    """The models of a run, ready for inference; only one thread at a time may use it."""
+    """The models of a run, ready for inference; only one thread at a time may use it.
+
+    The options that it takes are resolved (checks.py).
+    """
 
     def __init__(
         self,
@@ -52,16 +51,15 @@ class Retriever:
     ):
         """decoder_dtype, ranker: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold.
 
-        Raises UserError for an unknown decoder_dtype, and for int8 on a GPU.
+        Raises UserError for an unknown decoder_dtype.
         """
         if decoder_dtype not in DECODER_DTYPES:
             raise UserError(f"decoder_dtype must be one of {', '.join(DECODER_DTYPES)}, not {decoder_dtype!r}.")
-        if decoder_dtype == "int8" and device.type != "cpu":
-            raise UserError(f"The decoder computes in int8 on CPUs only; on {device} choose float32 or bfloat16.")
         self.device, self.decoder_dtype, self._normalize = device, decoder_dtype, normalize
-        self.encoder, self.fusion, self.quantizer, self.decoder = (
-            model.to(device).eval() for model in (encoder, fusion, quantizer, decoder)
-        )
+        self.encoder = encoder.to(device).eval()
+        self.fusion = fusion.to(device).eval()
+        self.quantizer = quantizer.to(device).eval()
+        self.decoder = decoder.to(device).eval()
         self._image_features = ImageFeatureCache(self.encoder)
         self.searches = {
             dtype: CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, dtype)))
@@ -70,42 +68,21 @@ class Retriever:
         codewords = self.searches[decoder_dtype].codewords
         self._ranker_scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), codewords)
 
-    def ranking_of(self, options: SearchOptions) -> str | None:
-        """What results are ordered by with these options, one of RANKINGS; None: by ID score.
-
-        Raises UserError if they ask for a ranker that the run does not have.
-        """
-        if options.ranking == "ranker" and self._ranker_scorer is None:
-            raise UserError("This run has no ranker; choose cosine, or train one with python -m training.ranker.")
-        if not options.rerank:
-            return None
-        return options.ranking or ("cosine" if self._ranker_scorer is None else "ranker")
-
-    def mode_of(self, options: SearchOptions) -> str:
-        """The mode that these options mean.
-
-        A trace shows every level, so by default it comes from an exact search. A ranker finds more among the many
-        candidates of mode fast; the cosine, which orders them as dense search does, among the few of mode set.
-        """
-        if options.mode or not options.rerank or options.trace:
-            return options.mode or "exact"
-        return "fast" if self.ranking_of(options) == "ranker" else "set"
-
-    def dtype_of(self, options: SearchOptions) -> str:
-        """The arithmetic of the decoder in a search with these options: what promises exact results needs float32."""
-        precise = self.mode_of(options) == "exact" or options.certify or options.widen
-        return "float32" if precise else self.decoder_dtype
+    def dtype_of(self, mode: str) -> str:
+        """The arithmetic of the decoder in this mode: exact results need float32."""
+        return "float32" if mode == "exact" else self.decoder_dtype
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
         """Encode and fuse b queries as one batch."""
-        texts, milliseconds = [query_text(query.instruction, query.text) for query in queries], {}
-        with self._timed("encode", milliseconds, len(queries)):
+        texts = [query_text(query.instruction, query.text) for query in queries]
+        watch = Stopwatch(self.device, len(queries))
+        with watch.stage("encode"):
             features = self._image_features.encode([query.image for query in queries], texts)
             embeddings = features.embedding()
-        with self._timed("fuse", milliseconds, len(queries)):
+        with watch.stage("fuse"):
             z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z, milliseconds)
+        return EncodedQueries(features, embeddings, z, watch.milliseconds)
 
     @torch.inference_mode()
     def cache_images(self, images: Sequence[Image]) -> None:
@@ -116,83 +93,65 @@ class Retriever:
         """The next search with a picture encodes it anew."""
         self._image_features.clear()
 
-    def retrieve(self, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool) -> Retrieval:
+    def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
-        milliseconds, count = dict(encoded.milliseconds), len(encoded.z)
-        trie = pool.trie.below(options.prefix)
-        weight = options.decoder_weight
-        weight = self.decoder.config.decoder_weight if weight is None else weight
-        mode = self.mode_of(options)
-        search = self.searches[self.dtype_of(options)]
-        with self._timed("beam", milliseconds, count):
-            beams = search.find_beams(
-                encoded.z,
-                trie,
-                options.beams,
-                mode,
-                options.budget,
-                widen_to=MAX_WIDENED_BEAMS if options.widen else None,
-                certify=options.certify or mode == "exact",
-                decoder_weight=weight,
-                trace=options.trace,
-            )
-        with self._timed("expand", milliseconds, count):
-            candidates = search.find_candidates(beams, mode, pool, version.norms, encoded.z, options.budget)
-        with self._timed("rerank", milliseconds, count):
-            ranked = self._rank(beams, candidates, encoded, options, version, pool)
-        return Retrieval(beams, candidates, ranked, milliseconds)
+        watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
+        beams, candidates = self.searches[self.dtype_of(options.mode)].search(
+            encoded.z,
+            pool,
+            version.norms,
+            mode=options.mode,
+            beams=options.beams,
+            budget=options.budget,
+            decoder_weight=options.decoder_weight,
+            prefix=options.prefix,
+            trace=options.trace,
+            stopwatch=watch,
+        )
+        unranked = Unranked(encoded, version, pool, beams, candidates)
+        with watch.stage("rerank"):
+            ranked = self._rank(unranked, options)
+        return Retrieval(encoded, version, pool, beams, candidates, ranked, watch.milliseconds)
 
-    def reorder(
-        self, found: Retrieval, encoded: EncodedQueries, options: SearchOptions, version: Version, pool: Pool
-    ) -> Retrieval:
-        """What `retrieve` found, ranked as other options ask for."""
-        milliseconds = dict(found.milliseconds)
-        with self._timed("rerank", milliseconds, len(encoded.z)):
-            ranked = self._rank(found.beams, found.candidates, encoded, options, version, pool)
-        return replace(found, ranked=ranked, milliseconds=milliseconds)
+    def reorder(self, retrieval: Retrieval, options: ResolvedOptions) -> Retrieval:
+        """What `retrieve` returned, ranked as other options ask for."""
+        watch = Stopwatch(self.device, len(retrieval.encoded.z), retrieval.milliseconds)
+        with watch.stage("rerank"):
+            ranked = self._rank(retrieval, options)
+        return replace(retrieval, ranked=ranked, milliseconds=watch.milliseconds)
 
-    def _rank(
-        self,
-        beams: Beams,
-        candidates: Candidates,
-        encoded: EncodedQueries,
-        options: SearchOptions,
-        version: Version,
-        pool: Pool,
-    ) -> RankedCandidates:
-        index, normalize, ranker_scores = version.index, self._normalize, None
-        if self.ranking_of(options) == "ranker":
+    def _rank(self, unranked: Unranked, options: ResolvedOptions) -> RankedCandidates:
+        encoded, index, candidates, scores = unranked.encoded, unranked.version.index, unranked.candidates, None
+        if options.ranking == "ranker":
+            assert self._ranker_scorer is not None, "resolve_options refuses a missing ranker"
             parts = self._ranker_scorer.compute_parts(
                 candidates,
-                beams,
-                pool.table,
+                unranked.beams,
+                unranked.pool.table,
                 index.embeddings,
                 index.modalities,
                 encoded.embeddings,
                 encoded.z,
-                normalize,
+                self._normalize,
             )
-            ranker_scores = self._ranker_scorer.score(candidates, parts, index.modalities)
+            scores = self._ranker_scorer.score(candidates, parts, index.modalities)
         queries = encoded.embeddings.cpu().numpy()
         return rank_candidates(
-            candidates, index.embeddings, queries, options.k, options.rerank, normalize, ranker_scores
+            candidates, index.embeddings, queries, options.k, options.rerank, self._normalize, scores
         )
 
-    def results(self, encoded: EncodedQueries, options: SearchOptions, version: Version) -> list[SearchResult]:
+    def results(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version) -> list[SearchResult]:
         """Retrieve for b encoded queries, and fetch what a visitor sees."""
-        mode = self.mode_of(options)
         query_codes = self.quantizer.encode(encoded.z).tolist()
-        pool = version.pool_of(options.modality)
-        table, retrieval = pool.table, self.retrieve(encoded, options, version, pool)
-        milliseconds = dict(retrieval.milliseconds)
-        with self._timed("fetch", milliseconds, len(encoded.z)):
+        retrieval = self.retrieve(encoded, options, version, version.pool_of(options.modality))
+        beams, table = retrieval.beams, retrieval.pool.table
+        watch = Stopwatch(self.device, len(encoded.z), retrieval.milliseconds)
+        with watch.stage("fetch"):
             hits_per_query = fetch_hits(version.index, retrieval.ranked, table)
-            ids_per_query = generated_ids(retrieval.beams.ends or retrieval.beams, table)
+            ids_per_query = generated_ids(beams.ends or beams, table)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        first_codes, certified = (
-            retrieval.beams.first_log_probs.exp().cpu().numpy(),
-            retrieval.beams.certified(options.beams),
-        )
+        first_codes = beams.first_log_probs.exp().cpu().numpy()
+        certified = beams.certified(options.beams)
         return [
             SearchResult(
                 hits=hits_per_query[i],
@@ -203,21 +162,13 @@ class Retriever:
                 first_code_probabilities=first_codes[i],
                 modality_code=self.quantizer.config.modality_code,
                 candidates=int(retrieval.candidates.counts[i]),
-                mode=mode,
-                ranking=self.ranking_of(options),
-                dtype=self.dtype_of(options),
-                decoded=int(retrieval.beams.scored[i]),
+                mode=options.mode,
+                ranking=options.ranking,
+                dtype=self.dtype_of(options.mode),
+                decoded=int(beams.scored[i]),
                 certified=None if certified is None else bool(certified[i]),
-                milliseconds=dict(milliseconds),
-                trace=SearchTrace(retrieval.beams.trace[i]) if retrieval.beams.trace else None,
+                milliseconds=dict(watch.milliseconds),
+                trace=SearchTrace(beams.trace[i]) if beams.trace else None,
             )
             for i in range(len(encoded.z))
         ]
-
-    @contextmanager
-    def _timed(self, stage: str, milliseconds: Milliseconds, queries: int) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        milliseconds[stage] = (time.perf_counter() - start) * 1000 / queries

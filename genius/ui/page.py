@@ -67,7 +67,7 @@ class Page(gr.Blocks):
                 if not self.is_running:
                     return
                 try:
-                    with self.engine.snapshot():
+                    with self.engine.versions.snapshot():
                         compute()
                 except Exception as error:
                     logging.getLogger(__name__).warning("nothing was prepared by %s: %r", compute, error)
@@ -122,7 +122,7 @@ class Page(gr.Blocks):
     ) -> dict[str, Any]:
         if event_id:  # the event waited in the queue, so its client listens to a stream
             current_caller.set(caller_of(requests, event_id))
-        with self.engine.snapshot():
+        with self.engine.versions.snapshot():
             return await super().call_function(block_fn, processed_input, iterator, requests, event_id, *rest, **kwargs)
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any, **kwargs: Any) -> Any:

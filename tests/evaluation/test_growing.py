@@ -13,7 +13,7 @@ from genius.evaluation.growing import main, markdown, measure, split_by_target
 from genius.evaluation.queries import training_targets
 from genius.run import Run
 from genius.search.engine import Engine
-from tests.search.test_ranker_scorer import drawn_ranker
+from tests.search.test_rerank import drawn_ranker
 
 
 @pytest.fixture(scope="module")

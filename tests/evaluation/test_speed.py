@@ -14,12 +14,12 @@ from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
 from genius.evaluation.speed import faiss_indexes, machine, roofline, timed_systems
-from genius.evaluation.speed.__main__ import build_parser, main, parse_names, speed_options
+from genius.evaluation.speed.__main__ import main, parse_names
 from genius.evaluation.speed.benchmark import COUNTED, Benchmark, SpeedOptions
 from genius.evaluation.speed.machine import processor_name
 from genius.evaluation.speed.roofline import search_operations
 from genius.evaluation.speed.speed_report import markdown
-from genius.evaluation.speed.timed_systems import EIGHT_BIT_SYSTEMS, SYSTEM_BUILDERS
+from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
 from genius.evaluation.speed.workloads import realistic, uniform
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
@@ -75,7 +75,7 @@ def test_every_system_is_timed_for_all_ids_sizes_and_batches(report):
 
 def test_the_minimum_time_is_operations_over_the_matrix_rate(report, workloads):
     for cell in report["cells"]:
-        assert ("floor" in cell) == (cell["system"].removesuffix(", int8") in ("exact", "set", "fast"))
+        assert ("floor" in cell) == (cell["system"] in ("exact", "set", "fast"))
         if "floor" in cell:
             config = workloads[cell["ids"]].decoder.config
             needed = search_operations(config, cell["rows"], not cell["system"].startswith("fast"))
@@ -201,16 +201,6 @@ def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
 def test_a_run_in_place_of_the_directory_for_the_report_is_refused(run):
     with pytest.raises(UserError, match="is a run; write to .*reports, and measure the run by: --run"):
         main([str(run)])
-
-
-def test_in_eight_bits_nothing_is_measured_on_a_gpu():
-    def systems(*arguments: str) -> tuple[str, ...]:
-        return speed_options(build_parser().parse_args(["out", *arguments]), torch.device("cuda")).systems
-
-    assert systems("--systems", "flat;set, int8") == ("flat",) and not set(systems()) & set(EIGHT_BIT_SYSTEMS)
-    for arguments in (("--systems", "set, int8;fast, int8"), ("--decoder-dtype", "int8")):
-        with pytest.raises(UserError, match="in int8 on CPUs only, not on cuda; add --device cpu"):
-            systems(*arguments)
 
 
 def test_a_size_at_which_no_system_is_built_is_left_out_of_the_times(workloads, tmp_path):

@@ -78,7 +78,7 @@ def test_certified_shares_are_those_of_the_exact_search(setup):
     shares = certified_shares(setup, queries=40)
 
     z = setup.workload.draw_queries(40, ROUND).z
-    found = beam_search(IncrementalDecoder(setup.workload.decoder), z, setup.pool.trie, setup.beams, certify=True)
+    found = beam_search(IncrementalDecoder(setup.workload.decoder), z, setup.pool.trie, setup.beams)
     assert shares == {
         str(best): pytest.approx(found.certified(best).float().mean().item()) for best in (1, 10, setup.beams)
     }

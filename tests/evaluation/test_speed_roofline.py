@@ -11,7 +11,6 @@ from genius.evaluation.speed.roofline import matrix_rate, search_operations
 from genius.models import vocabulary_head
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.models.weights import PackedWeights
 from genius.search.beam import beam_search
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
@@ -34,7 +33,6 @@ def test_operations_of_the_paper_size_are_those_of_a_count_by_hand():
 
 @pytest.mark.parametrize("hidden", [0, 20])
 def test_an_exact_search_multiplies_as_many_matrices_as_are_counted(hidden, monkeypatch):
-    monkeypatch.setattr(PackedWeights, "can_pack", lambda matrix: False)  # PyTorch does not count oneDNN's products
     monkeypatch.setattr(vocabulary_head, "VOCABULARY_BLOCK", 1)  # no block holds tokens of several levels
     config, rng = replace(CONFIG, prefix_hidden=hidden), np.random.default_rng(0)
     decoder = IDDecoder(config).eval()

@@ -14,7 +14,7 @@ from genius.index import update
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.dense import build_hnsw, hnsw_bytes
 from genius.search.engine import Engine
-from tests.search.test_ranker_scorer import drawn_ranker
+from tests.search.test_rerank import drawn_ranker
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query(text="A red dog.")
@@ -128,7 +128,7 @@ def test_when_items_were_removed_the_graph_and_the_index_before_go_first(tmp_pat
     comparison, present = Comparison(engine), []
     graph, index = weakref.ref(comparison.build()), weakref.ref(engine.index)
     update.remove(run, ["0:1"])
-    assert engine.reload() and not comparison.built
+    assert engine.versions.reload() and not comparison.built
     gc.collect()
     assert index() is None
 

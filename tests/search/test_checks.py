@@ -6,7 +6,7 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.schema import Modality, Query, SearchOptions
-from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options
+from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options, resolve_options
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,6 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
         *(("mode", value) for value in ("quick", "", "Exact", 1, ["fast"])),
         *(("rerank", value) for value in (1, None, "yes")),
         ("trace", 0),
-        ("certify", None),
-        ("widen", "no"),
         *(("prefix", value) for value in ([0, 1], (0, "1"), (True,), 0, None)),
         *(("modality", value) for value in (0, 3, "image", True)),
     ],
@@ -48,8 +46,40 @@ def test_options_at_their_limits_pass_and_whole_floats_become_ints():
 
 @pytest.mark.parametrize("mode", [None, "exact", "set", "fast"])
 def test_every_mode_is_accepted(mode):
-    options = SearchOptions(mode=mode, certify=True, widen=True, modality=Modality.PAIR)
+    options = SearchOptions(mode=mode, modality=Modality.PAIR)
     assert checked_options(options) == options
+
+
+@pytest.mark.parametrize(
+    "given, has_ranker, mode, ranking",
+    [
+        ({}, True, "fast", "ranker"),
+        ({}, False, "set", "cosine"),
+        ({"ranking": "cosine"}, True, "set", "cosine"),
+        ({"ranking": "ranker"}, True, "fast", "ranker"),
+        ({"rerank": False}, True, "exact", None),
+        ({"rerank": False, "ranking": "cosine"}, False, "exact", None),
+        ({"trace": True}, True, "exact", "ranker"),
+        ({"trace": True, "mode": "set"}, True, "set", "ranker"),
+        ({"rerank": False, "mode": "fast"}, False, "fast", None),
+    ],
+)
+def test_what_options_leave_open_is_chosen_for_the_run(given, has_ranker, mode, ranking):
+    options = SearchOptions(k=7, prefix=(1,), **given)
+    resolved = resolve_options(options, has_ranker, decoder_weight=0.3)
+    assert (resolved.mode, resolved.ranking, resolved.decoder_weight) == (mode, ranking, 0.3)
+    assert (resolved.k, resolved.prefix, resolved.rerank) == (7, (1,), options.rerank)
+    assert resolve_options(resolved, has_ranker, 0.9) == resolved
+
+
+def test_a_weight_of_zero_is_not_replaced_by_that_of_the_run():
+    assert resolve_options(SearchOptions(decoder_weight=0), False, 0.3).decoder_weight == 0
+
+
+@pytest.mark.parametrize("rerank", [True, False])
+def test_a_ranker_that_a_run_lacks_is_refused(rerank):
+    with pytest.raises(UserError, match="This run has no ranker; choose cosine, or train one"):
+        resolve_options(SearchOptions(ranking="ranker", rerank=rerank), False, 1.0)
 
 
 def test_an_unknown_mode_is_refused_with_the_choices():

@@ -58,13 +58,13 @@ def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go
     add.start()
     assert started.wait(60)
     search.start()
-    while not engine._batcher._requests.qsize():
+    while not engine.batcher._requests.qsize():
         assert search.is_alive()
     release.set()
     add.join(60)
     search.join(60)
 
     sizes = [size for size, _ in calls]
-    assert {thread for _, thread in calls} == {engine._batcher._thread}
+    assert {thread for _, thread in calls} == {engine.batcher._thread}
     assert max(sizes) == BATCH and sizes.index(1) < len(sizes) - 1
     assert len(found) == 2 and engine.index.n == N + 20

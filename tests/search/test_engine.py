@@ -10,7 +10,7 @@ from PIL import Image
 from genius.errors import UserError
 from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
-from genius.search import candidate_search, shortlist
+from genius.search import candidates
 from genius.search import engine as engine_module
 from genius.search.batching import Caller
 from genius.search.beam import beam_search
@@ -142,7 +142,7 @@ def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, 
         used.append(decoder_weight)
         return beam_search(*arguments, decoder_weight=decoder_weight, **options)
 
-    monkeypatch.setattr(candidate_search, "beam_search", spy)
+    monkeypatch.setattr(candidates, "beam_search", spy)
     for weight in (None, 0, 0.25):
         engine.search(QUERIES[:1], SearchOptions(decoder_weight=weight))
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
@@ -164,8 +164,8 @@ def test_mode_set_is_the_default_without_a_ranker_but_for_an_order_by_score_and_
 
 @pytest.mark.parametrize("budget", [1, 3, 8, 25])
 def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
-    monkeypatch.setattr(shortlist, "PER_CANDIDATE", 3)
-    monkeypatch.setattr(shortlist, "PER_ROOT", 0)
+    monkeypatch.setattr(candidates, "PER_CANDIDATE", 3)
+    monkeypatch.setattr(candidates, "PER_ROOT", 0)
     index, z = engine.index, engine.encode(QUERIES).z
     quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
     options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)
@@ -200,16 +200,6 @@ def test_a_traced_fast_search_finds_the_same_and_goes_on_to_whole_ids(engine):
         prefixes = traced_prefixes(traced)
         assert [id.codes[: len(prefix)] for id, prefix in zip(traced.generated, prefixes, strict=True)] == prefixes
         assert {len(id.codes) for id in traced.generated} == {4} and len(traced.generated) == 5
-
-
-def test_a_search_is_widened_until_it_is_certified(engine):
-    plain, wide = (engine.search(QUERIES, SearchOptions(beams=2, mode="exact", widen=widen)) for widen in (False, True))
-    assert not all(result.certified for result in plain) and all(result.certified for result in wide)
-    everything = engine.search(QUERIES, SearchOptions(beams=200, mode="exact"))
-    for result, whole in zip(wide, everything, strict=True):
-        assert [id.codes for id in result.generated] == [id.codes for id in whole.generated[:2]]
-    (asked,) = engine.search(QUERIES[:1], SearchOptions(mode="set", certify=True))
-    assert asked.certified is not None
 
 
 def test_more_beams_mean_fewer_queries_in_a_batch():
@@ -320,7 +310,7 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     engine.dense(QUERIES, 3)
     engine.search(QUERIES)
     engine.search_encoded(encoded)
-    assert threads_of_models == {engine._batcher._thread}
+    assert threads_of_models == {engine.batcher._thread}
 
 
 LEFT = Caller(has_left=lambda: True)
@@ -335,38 +325,29 @@ def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
     assert len(engine.search(QUERIES, caller=Caller(has_left=lambda: False))) == len(QUERIES)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
-def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promised_to_be_exact(run, engine, dtype):
+def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promised_to_be_exact(run, engine):
     assert engine.decoder_dtype == "float32" and list(engine.retriever.searches) == ["float32"]
-    lower = Engine.load(run.path, "cpu", decoder_dtype=dtype)
-    for options, used in (
-        (SearchOptions(mode="exact"), "float32"),
-        (SearchOptions(mode="set"), dtype),
-        (SearchOptions(mode="fast"), dtype),
-        (SearchOptions(mode="set", certify=True), "float32"),
-        (SearchOptions(mode="set", widen=True), "float32"),
-    ):
+    lower = Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
+    for mode, dtype in (("exact", "float32"), ("set", "bfloat16"), ("fast", "bfloat16")):
+        options = SearchOptions(mode=mode)
         found, expected = lower.search(QUERIES, options), engine.search(QUERIES, options)
-        assert {result.dtype for result in found} == {used} and {result.dtype for result in expected} == {"float32"}
+        assert {result.dtype for result in found} == {dtype} and {result.dtype for result in expected} == {"float32"}
         scores, expected_scores = (
             [[hit.score for hit in result.hits] for result in results] for results in (found, expected)
         )
-        assert (scores == expected_scores) == (used == "float32")
+        assert (scores == expected_scores) == (dtype == "float32")
 
 
-def test_a_certified_search_computes_its_shortlist_in_float32_too(run, engine):
+def test_the_shortlist_is_scored_in_the_dtype_of_the_decoder(run, engine):
     vectors = np.random.default_rng(0).standard_normal((64, 12)).astype(np.float32)
     queries = EncodedQueries.from_vectors(*2 * [vectors / np.linalg.norm(vectors, axis=1, keepdims=True)])
-    lower = Engine.load(run.path, "cpu", decoder_dtype="int8")
-    for options, equal in (
-        (SearchOptions(mode="fast", rerank=False), False),
-        (SearchOptions(mode="fast", rerank=False, certify=True), True),
-    ):
-        rows, expected = (
-            [[hit.row for hit in result.hits] for result in searched.search_encoded(queries, options)]
-            for searched in (lower, engine)
-        )
-        assert (rows == expected) == equal
+    lower = Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
+    options = SearchOptions(mode="fast", rerank=False, decoder_weight=0)  # the beams are those of float32
+    rows, expected = (
+        [[hit.row for hit in result.hits] for result in searched.search_encoded(queries, options)]
+        for searched in (lower, engine)
+    )
+    assert rows != expected
 
 
 def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import torch
 
 from genius import runtime
 from genius.errors import UserError
@@ -35,16 +34,13 @@ def test_each_decoder_searches_once_when_a_run_is_loaded(run, monkeypatch):
         return found
 
     monkeypatch.setattr(Engine, "_search", noted)
-    Engine.load(run.path, "cpu", decoder_dtype="int8")
-    assert used == ["int8", "float32"]
+    Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
+    assert used == ["bfloat16", "float32"]
 
 
-def test_an_unknown_dtype_and_int8_on_a_gpu_are_refused(run, engine):
-    with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, int8, not 'float16'"):
+def test_an_unknown_dtype_is_refused(run):
+    with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, not 'float16'"):
         Engine.load(run.path, "cpu", decoder_dtype="float16")
-    models = engine.encoder, engine.fusion, engine.quantizer, engine.decoder
-    with pytest.raises(UserError, match="The decoder computes in int8 on CPUs only; on cuda choose float32 or bfloat1"):
-        retriever.Retriever(*models, torch.device("cuda"), "int8")
 
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):

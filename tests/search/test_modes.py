@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.search.beam import FAST_BEAM_DIVISOR, SURPLUS, beam_search, widen_until_certified
+from genius.search.beam import FAST_BEAM_DIVISOR, SURPLUS, beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from tests.search.fixed_decoder import FixedDecoder
@@ -146,19 +146,16 @@ def test_mode_fast_stops_at_few_items_and_does_not_decode_prefixes_with_one_id(n
         assert torch.isneginf(found.scores[query][~there]).all() and (found.high[query][~there] == 0).all()
 
 
-@pytest.mark.parametrize("mode", ["exact", "set", "fast"])
 @WEIGHTS
-def test_a_certificate_is_given_only_for_the_best_ids_of_all(weight, mode):
+def test_a_certificate_is_given_only_for_the_best_ids_of_all(weight):
     given = []
     for seed, beams in itertools.product(range(6), (1, 4, 30)):
         table, trie = build(70, seed)
         decoder = FixedDecoder(SIZES, QUERIES, seed=seed, shrink=0.3)  # as those of a residual quantizer do
         for factor in (1, 6):  # unsure and sure
             decoder.tables = [(values * factor).log_softmax(-1) for values in decoder.tables]
-            found = beam_search(decoder, decoder.features, trie, beams, mode=mode, decoder_weight=weight, certify=True)
-            everything = beam_search(
-                decoder, decoder.features, trie, 1000, mode=mode, decoder_weight=weight, certify=True
-            )
+            found = beam_search(decoder, decoder.features, trie, beams, decoder_weight=weight)
+            everything = beam_search(decoder, decoder.features, trie, 1000, decoder_weight=weight)
             assert everything.certified(1000).all()  # nothing was discarded
             for query, certified in enumerate(found.certified(beams).tolist()):
                 given.append(certified)
@@ -172,38 +169,18 @@ def test_a_certificate_needs_a_gap_that_rounding_cannot_close(score):
     """Rounding grows with the numbers that are summed: where logits reach 120 it was measured as 1.2e-4."""
     _, trie = build(40)
     decoder = FixedDecoder(SIZES, 2)
-    found = beam_search(decoder, decoder.features, trie, 1, certify=True)
+    found = beam_search(decoder, decoder.features, trie, 1)
     scores, margin = torch.full_like(found.scores, score), 2e-4 * max(1, abs(score))
     bound = torch.tensor([score - 0.9 * margin, score - 1.1 * margin])
     assert replace(found, scores=scores, bound=bound).certified(1).tolist() == [False, True]
 
 
-def test_a_certificate_is_given_only_on_request():
+@pytest.mark.parametrize("mode", ["set", "fast"])
+def test_a_certificate_is_given_in_mode_exact_alone(mode):
     _, trie = build(40)
     decoder = FixedDecoder(SIZES, QUERIES)
-    assert beam_search(decoder, decoder.features, trie, 5).certified(5) is None
-
-
-@WEIGHTS
-@pytest.mark.parametrize("mode", ["exact", "fast"])
-def test_widening_ends_with_the_best_ids_of_all_and_searches_again_only_where_it_must(weight, mode):
-    table, trie = build(150, seed=5)
-    decoder, how = FixedDecoder(SIZES, 12), {"mode": mode, "decoder_weight": weight}
-    once = beam_search(decoder, decoder.features, trie, 4, certify=True, **how)
-    found = widen_until_certified(decoder, decoder.features, trie, 4, max_beams=500, **how)
-    everything = beam_search(decoder, decoder.features, trie, 500, certify=True, **how)
-    assert found.low.shape == (12, 4) and found.certified(4).all()
-    for query in range(12):
-        assert found_ids(table, found, query) == found_ids(table, everything, query)[:4]
-    assert torch.equal(found.scored == once.scored, once.certified(4))
-
-
-def test_widening_ends_at_its_limit():
-    _, trie = build(150, seed=5)
-    decoder = FixedDecoder(SIZES, 12)
-    found = widen_until_certified(decoder, decoder.features, trie, 1, max_beams=2)
-    assert not found.certified(1).all()
-    assert found.scored.max() == (1 + 1 + 1 + 1) + (1 + 2 + 2 + 2)
+    assert beam_search(decoder, decoder.features, trie, 5, mode=mode, shortlist_size=9).certified(5) is None
+    assert beam_search(decoder, decoder.features, trie, 5).certified(5) is not None
 
 
 def test_an_unknown_mode_is_refused_with_the_choices():
@@ -218,4 +195,3 @@ def test_mode_fast_without_the_size_of_its_shortlist_is_refused():
     decoder = FixedDecoder(SIZES, 1)
     with pytest.raises(ValueError, match="mode fast needs the size of the shortlist"):
         beam_search(decoder, decoder.features, trie, 5, mode="fast")
-    assert beam_search(decoder, decoder.features, trie, 5, mode="fast", certify=True).bound is not None

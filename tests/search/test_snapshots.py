@@ -47,14 +47,14 @@ def until(condition: Callable[[], bool]) -> None:
 
 def test_the_next_query_finds_added_items_and_no_removed_ones(run):
     engine = Engine.load(run, "cpu")
-    assert not engine.reload()
+    assert not engine.versions.reload()
     add(run, engine, "A zebra on a tree.")
-    assert engine.index.n == N and engine.reload() and not engine.reload()
+    assert engine.index.n == N and engine.versions.reload() and not engine.versions.reload()
     for options in (None, SearchOptions(modality=Modality.TEXT)):
         hit = engine.search([Query("A zebra on a tree.")], options)[0].hits[0]
         assert (hit.row, hit.item.text) == (N, "A zebra on a tree.")
     update.remove(run, ["1:0", "0:0"])
-    assert engine.reload()
+    assert engine.versions.reload()
     hits = engine.search([Query("A zebra on a tree.")])[0].hits
     assert "1:0" not in [hit.item.id for hit in hits] and engine.index.n == N - 1
 
@@ -74,9 +74,9 @@ def test_a_search_sees_one_version_while_the_index_changes(run):
         try:
             for number in range(4):
                 add(run, engine, f"A zebra {number}.", f"A lion {number}.")
-                engine.reload()
+                engine.versions.reload()
                 update.remove(run, [f"0:{number}", f"{number + 1}:0"])
-                engine.reload()
+                engine.versions.reload()
         finally:
             done.set()
         for one in searches:
@@ -87,17 +87,19 @@ def test_a_search_sees_one_version_while_the_index_changes(run):
 def test_inside_a_block_rows_mean_the_same_items(run):
     """Whatever others take up meanwhile; who takes it up inside sees it at once."""
     engine, query = Engine.load(run, "cpu"), [Query("A red dog.")]
-    with engine.snapshot():
+    with engine.versions.snapshot():
         before, ids = engine.search(query)[0], [item.id for item in engine.index.items(range(N))]
         update.remove(run, ["0:0"])
-        other = threading.Thread(target=engine.reload)
+        other = threading.Thread(target=engine.versions.reload)
         other.start()
         other.join(LIMIT)
         again = engine.search(query)[0]
         assert [(hit.row, hit.item) for hit in again.hits] == [(hit.row, hit.item) for hit in before.hits]
-        assert [item.id for item in engine.index.items(range(N))] == ids and engine.pool_of(None) is engine.pool
+        assert [item.id for item in engine.index.items(range(N))] == ids and engine.versions.current.pool_of(
+            None
+        ) is engine.pool
         update.remove(run, ["0:1"])
-        assert engine.reload() and engine.index.n == N - 2
+        assert engine.versions.reload() and engine.index.n == N - 2
     assert engine.index.n == N - 2
     assert all(hit.item == engine.index.items([hit.row])[0] for hit in engine.search(query)[0].hits)
 
@@ -115,10 +117,10 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
     add(run, engine, "A zebra on a tree.")
     np.save(Run(run).folder("index") / "modalities.npy", np.zeros(3, np.uint8))
     with pytest.raises(UserError, match="modalities.npy"):
-        engine.reload()
+        engine.versions.reload()
     assert len(engine.search([Query("A red dog.")])[0].hits) == 10 and engine.index.n == N
-    tries, reload = [], engine.reload
-    monkeypatch.setattr(engine, "reload", lambda: (tries.append(1), reload()))
+    tries, reload = [], engine.versions.reload
+    monkeypatch.setattr(engine.versions, "reload", lambda: (tries.append(1), reload()))
     engine.follow(every=0.01)
     until(lambda: len(tries) >= 5)
     assert len(caplog.records) == 1 and "was not loaded" in caplog.text
@@ -126,7 +128,7 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
 
 def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(run, monkeypatch):
     engine, started, goes_on = Engine.load(run, "cpu"), threading.Event(), threading.Event()
-    ready, build = engine.pool_of(Modality.TEXT), Index.pool
+    ready, build = engine.versions.current.pool_of(Modality.TEXT), Index.pool
 
     def slow(index: Index, *args: object) -> Pool:
         started.set()
@@ -140,7 +142,7 @@ def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(ru
         try:
             collecting = threads.submit(engine.retrieve, encoded, images)
             assert started.wait(LIMIT)
-            assert threads.submit(engine.pool_of, Modality.TEXT).result(LIMIT) is ready
+            assert threads.submit(engine.versions.current.pool_of, Modality.TEXT).result(LIMIT) is ready
             for options in (SearchOptions(), SearchOptions(modality=Modality.TEXT)):
                 (result,) = threads.submit(engine.search, [Query("A red dog.")], options).result(LIMIT)
                 assert result.hits

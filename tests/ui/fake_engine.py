@@ -160,6 +160,7 @@ class FakeEngine:
         self.queries: list[tuple[Query, SearchOptions]] = []
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
+        self.versions = SimpleNamespace(snapshot=self.snapshot)
         self.caller = ANYONE  # of the last search
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -223,7 +224,7 @@ class FakeEngine:
             first_code_probabilities=np.array([0.93, 0.05, 0.02]),
             modality_code="emergent" if query.text == "emergent" else "forced",
             candidates=512,
-            mode=self.mode_of(options),
+            mode=self.resolved(options).mode,
             ranking=(options.ranking or "cosine") if options.rerank else None,
             out_of_distribution=None if query.image is None else query.text == "far away",
             certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
@@ -231,8 +232,8 @@ class FakeEngine:
         )
 
     @staticmethod
-    def mode_of(options: SearchOptions) -> str:
-        return options.mode or "set"
+    def resolved(options: SearchOptions) -> SearchOptions:
+        return replace(options, mode=options.mode or "set")
 
     @staticmethod
     def generated(codes: tuple[int, ...], place: int, mode: str | None) -> GeneratedID:

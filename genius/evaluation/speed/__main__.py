@@ -32,7 +32,7 @@ from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.redraw import run_collection
 from genius.evaluation.speed.benchmark import Benchmark, SpeedOptions
 from genius.evaluation.speed.equal_hit_rate import LIMIT
-from genius.evaluation.speed.timed_systems import EIGHT_BIT_SYSTEMS, SYSTEM_BUILDERS
+from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
 from genius.evaluation.speed.workloads import ID_KINDS, realistic, uniform
 from genius.models.decoder import DecoderConfig
 from genius.runtime import keep_freed_memory, usable_device
@@ -56,9 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--ids", help='comma-separated: uniform, realistic ("" for none; default: uniform, and with --run realistic)'
     )
     parser.add_argument(
-        "--systems",
-        default=";".join(default.systems),
-        help=f"separated by semicolons: {'; '.join(SYSTEM_BUILDERS)}; those in int8 are left out on a GPU",
+        "--systems", default=";".join(default.systems), help=f"separated by semicolons: {'; '.join(SYSTEM_BUILDERS)}"
     )
     parser.add_argument(
         "--rounds",
@@ -121,10 +119,6 @@ def speed_options(options: argparse.Namespace, device: torch.device) -> SpeedOpt
     if options.collection and options.run is None:
         raise UserError("--collection is that of a run; name one: --run RUN")
     systems = parse_names(options.systems, "--systems", ";", SYSTEM_BUILDERS)
-    if device.type != "cpu":
-        systems = tuple(name for name in systems if name not in EIGHT_BIT_SYSTEMS)
-        if not systems or options.decoder_dtype == "int8":
-            raise UserError(f"the decoder computes in int8 on CPUs only, not on {device}; add --device cpu")
     batches = GPU_BATCHES if device.type == "cuda" else SpeedOptions.batches
     return SpeedOptions(
         items=parse_integers(options.items, "--items", 2),

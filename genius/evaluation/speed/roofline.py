@@ -35,11 +35,11 @@ def search_operations(config: DecoderConfig, beams_scored: float, whole_vocabula
 def matrix_rate(device: torch.device, dtype: torch.dtype, tries: int = 10) -> float:
     """Operations per second of the fastest of several products of large square matrices."""
     a, b = (torch.randn(SIDE, SIDE, device=device).to(dtype) for _ in range(2))
-    multiply, seconds = torch._int_mm if dtype == torch.int8 else torch.mm, []
+    seconds = []
     for _ in range(tries):
         synchronize(device)
         start = time.perf_counter()
-        multiply(a, b)
+        torch.mm(a, b)
         synchronize(device)
         seconds.append(time.perf_counter() - start)
     return 2 * SIDE**3 / min(seconds)

@@ -21,7 +21,7 @@ from genius.evaluation.speed.workloads import Setup
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
 from genius.search.beam_state import Beams
-from genius.search.candidate_search import CandidateSearch
+from genius.search.candidates import CandidateSearch
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.retrieval import EncodedQueries
 
@@ -52,9 +52,9 @@ def _generate(setup: Setup) -> TimedSystem:
     return TimedSystem(lambda queries: generate(queries.z), seconds, size / setup.items)
 
 
-def _beam_search(mode: str, geometry: bool = False, eight_bits: bool = False) -> Callable[[Setup], TimedSystem]:
+def _beam_search(mode: str, geometry: bool = False) -> Callable[[Setup], TimedSystem]:
     def builder(setup: Setup) -> TimedSystem:
-        dtype = "int8" if eight_bits else "float32" if mode == "exact" else setup.decoder_dtype
+        dtype = "float32" if mode == "exact" else setup.decoder_dtype
         candidate_search = CandidateSearch(IncrementalDecoder(setup.workload.decoder, getattr(torch, dtype)))
         weight, table, budget = 0.0 if geometry else setup.decoder_weight, setup.pool.table, SearchOptions().budget
         start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
@@ -62,13 +62,11 @@ def _beam_search(mode: str, geometry: bool = False, eight_bits: bool = False) ->
             norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, table), table)
 
         def search(queries: EncodedQueries) -> Beams:
-            found = candidate_search.find_beams(
-                queries.z, setup.pool.trie, setup.beams, mode, budget, decoder_weight=weight
+            beams, _ = candidate_search.search(
+                queries.z, setup.pool, norms, mode=mode, beams=setup.beams, budget=budget, decoder_weight=weight
             )
-            if mode == "fast":
-                candidate_search.find_candidates(found, mode, setup.pool, norms, queries.z, budget)
             synchronize(setup.pool.trie.device)
-            return found
+            return beams
 
         size = (table.nbytes + setup.pool.trie.nbytes + norms.nbytes) / setup.items
         whole_vocabulary = None if geometry else mode != "fast"
@@ -124,9 +122,6 @@ SYSTEM_BUILDERS: dict[str, Callable[[Setup], TimedSystem]] = {  # name in report
     "exact": _beam_search("exact"),
     "set": _beam_search("set"),
     "fast": _beam_search("fast"),
-    "exact, int8": _beam_search("exact", eight_bits=True),
-    "set, int8": _beam_search("set", eight_bits=True),
-    "fast, int8": _beam_search("fast", eight_bits=True),
     "geometry": _beam_search("set", geometry=True),
     "geometry, fast": _beam_search("fast", geometry=True),
     "scan of quantized vectors": _quantized_scan,
@@ -134,4 +129,3 @@ SYSTEM_BUILDERS: dict[str, Callable[[Setup], TimedSystem]] = {  # name in report
     "HNSW": _hnsw,
     "IVF-PQ": _ivf_pq,
 }
-EIGHT_BIT_SYSTEMS = ("exact, int8", "set, int8", "fast, int8")  # on CPUs

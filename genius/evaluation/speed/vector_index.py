@@ -53,8 +53,7 @@ from genius.files import write_report
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.runtime import keep_freed_memory, usable_device
 from genius.schema import SearchOptions
-from genius.search.candidate_search import CandidateSearch
-from genius.search.candidates import expand_beams
+from genius.search.candidates import CandidateSearch, expand_beams
 from genius.search.dense import build_hnsw, flat_search, norms_by_row, quantized_norms, quantized_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
@@ -137,9 +136,10 @@ def by_ids(engine: Engine, pool: FusedPool) -> System:
 
     def fast(weight: float, budget: int) -> Rows:
         def search(queries: EncodedQueries) -> np.ndarray:
-            trie, beams = pool.pool.trie, SearchOptions().beams
-            found = candidate_search.find_beams(queries.z, trie, beams, "fast", budget, decoder_weight=weight)
-            found = candidate_search.find_candidates(found, "fast", pool.pool, norms, queries.z, budget)
+            beams = SearchOptions().beams
+            _, found = candidate_search.search(
+                queries.z, pool.pool, norms, mode="fast", beams=beams, budget=budget, decoder_weight=weight
+            )
             rows = np.full((len(queries.z), max(budget, K)), -1)
             rows[found.query, found.generated_rank - 1] = found.row
             return rows

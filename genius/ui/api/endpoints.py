@@ -53,7 +53,7 @@ def endpoints(context: Context) -> list[Callable]:
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
         used = instruction or default_instruction(context.served.about, text, image)
         query = Query(text=text, image=image, instruction=used)
-        with record_search(query, engine.mode_of(options)):
+        with record_search(query, engine.resolved(options).mode):
             (result,) = engine.search([query], options, current_caller.get())
         return {
             "hits": [

@@ -202,7 +202,7 @@ class SearchCallbacks:
         several = len(request.queries) > 1
         options = search_options(*settings, at_most=RESULTS_PER_COLUMN if several else None)
         query = request.query
-        with record_search(query, self.engine.mode_of(options), len(request.queries)):
+        with record_search(query, self.engine.resolved(options).mode, len(request.queries)):
             results = self.engine.search(request.queries, replace(options, trace=True), current_caller.get())
         entry = request.entry()
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again

@@ -148,7 +148,7 @@ def prefixes_to_name(current: Narrowing) -> list[tuple[int, ...]]:
 
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
     """The IDs among which the answer was generated."""
-    return CodeTable(engine.pool_of(answer.options.modality).table)
+    return CodeTable(engine.versions.current.pool_of(answer.options.modality).table)
 
 
 def strip_data(

@@ -39,7 +39,7 @@ class TracedSearch:
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
         query = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
-        options = replace(last.options, mode="exact", trace=True, widen=False)
+        options = replace(last.options, mode="exact", trace=True)
         (result,) = engine.search_encoded(query, options, current_caller.get())
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since

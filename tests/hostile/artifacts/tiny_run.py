@@ -171,7 +171,7 @@ def answers(path: Path) -> str:
     numbers.update(repr([index.thumbnail(row) for row in range(index.n)]).encode())
     numbers.update(repr((DriftReport.of(index), index.records.datasets())).encode())
     for modality in Modality:
-        engine.pool_of(modality)
+        engine.versions.current.pool_of(modality)
     if (maps := read_maps(path)) is not None:
         numbers.update(maps.places.tobytes() + maps.keys.tobytes())
         numbers.update(repr((maps.views, maps.queries, maps.names, maps.split, maps.health)).encode())

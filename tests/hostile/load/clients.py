@@ -103,15 +103,15 @@ class Swapper:
     def swap(self) -> None:
         started, number = time.monotonic(), len(self.versions)
         if number % COMPACTED == 0 and update.compact(self.run):
-            self.engine.reload()
+            self.engine.versions.reload()
         elif self.added and number % 2:
             update.remove(self.run, [self.added.pop()])
-            self.engine.reload()
+            self.engine.versions.reload()
         else:
             query = self.queries[self.rng.randrange(0, len(self.queries), 3)]
             text = f"{query.text} {self.rng.random():.6f}"  # near a query, so that it is among its results
             update.add(self.run, partial(uploaded_items, [(text, None)]), self.models)
-            self.engine.reload()
+            self.engine.versions.reload()
             self.added += [item.id for item in self.engine.index.items([self.engine.index.n - 1])]
         self.record(started)
 

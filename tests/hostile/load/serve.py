@@ -30,7 +30,7 @@ def main(run: Path) -> None:
 def follow(engine: Engine) -> None:
     shown = None
     while True:
-        engine.reload()
+        engine.versions.reload()
         if engine.index.folder.name != shown:
             shown = engine.index.folder.name
             print("version", shown, flush=True)

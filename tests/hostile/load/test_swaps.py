@@ -84,7 +84,7 @@ def test_a_few_searches_during_swaps_are_right(tmp_path, counts):
         load.start()
         for _ in range(3):
             swapper.swap()
-            served_here.engine.reload()
+            served_here.engine.versions.reload()
             loaded[engine.index.folder.name] = time.monotonic()
         while load.running():
             time.sleep(0.02)

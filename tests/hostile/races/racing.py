@@ -72,7 +72,7 @@ def serve(root: Path) -> None:
     engine, searches = Engine.load(root / "run", "cpu"), 0
     (root / "ready").touch()
     while not (root / "stop").exists():
-        engine.reload()
+        engine.versions.reload()
         (found,) = engine.search(
             [Query(text="a red boat", instruction="Find the picture.")], SearchOptions(beams=4, k=5)
         )

@@ -131,5 +131,5 @@ def test_another_site_changes_nothing(served, client, counts):
                 assert answer.status_code in (403, 404), (origin, kind, route)
                 assert "access-control-allow-origin" not in answer.headers
                 counts("security", "blocked")
-    served.engine.reload()
+    served.engine.versions.reload()
     assert served.engine.index.n == items and served.engine.index.rows_of(["0:1"])[0] >= 0

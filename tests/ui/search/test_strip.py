@@ -224,7 +224,7 @@ def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
     shown, state, _ = follow(engine, namer, (last,), 0, None)
     callbacks.on_save_page((last,))
     update.remove(run.path, [hit.item.id for hit in last.result.hits[:2]])
-    assert engine.reload()
+    assert engine.versions.reload()
     for stale in (
         lambda: follow(engine, namer, (last,), 0, None),
         lambda: branch(engine, namer, (last,), state, *a_choice(shown)),

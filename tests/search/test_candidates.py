@@ -1,13 +1,13 @@
-"""genius/search/shortlist.py, against distances worked out one item at a time in float64."""
+"""The shortlist of genius/search/candidates.py, against distances worked out one item at a time in float64."""
 
 import numpy as np
 import pytest
 import torch
 
-from genius.search import shortlist as module
+from genius.search import candidates as module
 from genius.search.beam_state import Beams
+from genius.search.candidates import shortlist, shortlist_size
 from genius.search.codewords import Codewords, unknown_norms
-from genius.search.shortlist import shortlist, shortlist_size
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
 from genius.trie.trie import Trie
