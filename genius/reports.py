@@ -1,30 +1,39 @@
 """A report: what was measured, written once by whoever measures, shown as Markdown and on the page's Reports tab.
 
     report = Report("Speed", note, command, version(run), [Table(…)], [Plot(…)])
-    report.save(run / "reports" / "speed.json")    # and speed.md beside it; both are printed or shown as they are
+    report.save(run / "reports" / "speed.json")    # and speed.md beside it, which is printed as well
 
 Cells hold numbers at full precision; their column says how they are shown. The page shows every report of a run, so
-a new measurement needs no change there.
+a new measurement needs no change there. A report that is read may be a stranger's: whatever does not fit is refused.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, field
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pandas as pd
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from genius.errors import UserError
 from genius.files import disk_errors_explained, write_json, write_text
 from genius.reading import EXACT, one_line, read_json
+from genius.run import Run
 
 UNKNOWN = "–"
-Cell = str | int | float | None | tuple[float, float, float]  # three numbers: a value and its 95 % interval
+COMMANDS = {  # that write reports which every run should have
+    "retrieval": "python -m genius.evaluation {run}",
+    "speed": "python -m genius.evaluation.speed {run}",
+}
+Digits = Annotated[int, Field(ge=0, le=12)]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Cell = str | Whole | float | None | tuple[float, float, float]  # three numbers: a value and its 95 % interval
 
 
 @dataclass(frozen=True, config=EXACT)
@@ -33,7 +42,7 @@ class Column:
 
     name: str
     unit: str = ""  # such as "ms", written behind the name; "%": cells are shares, shown times 100
-    digits: int = 1  # after the decimal point; whole numbers and texts are shown as they are
+    digits: Digits = 1  # after the decimal point; whole numbers and texts are shown as they are
     best: Literal["high", "low"] | None = None  # which number of the column is set in bold
 
 
@@ -59,6 +68,10 @@ class Table:
         """The names of the columns, with their units."""
         return [f"{column.name}, {column.unit}" if column.unit else column.name for column in self.columns]
 
+    def words(self) -> list[bool]:
+        """Which columns hold texts alone; they are left-aligned."""
+        return [all(isinstance(row[at], str | None) for row in self.rows) for at in range(len(self.columns))]
+
     def bold(self) -> list[list[bool]]:
         """Which cells are the best of their column."""
         best = [_best(column, [row[number] for row in self.rows]) for number, column in enumerate(self.columns)]
@@ -76,13 +89,20 @@ class Axis:
 
 @dataclass(frozen=True, config=EXACT)
 class Series:
-    """One line, set of marks or set of bars."""
+    """One line, set of marks or set of bars.
+
+    Of marks, the series "paper: NAME" holds published figures of the series NAME and is drawn as that one, hollow.
+    """
 
     name: str
     x: list[float | str]
     y: list[float | str | None]
     interval: list[tuple[float, float] | None] = field(default_factory=list)  # of the numbers; none, or one each
     shown: bool = True  # False: only by a click on the legend
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y) or len(self.interval) not in (0, len(self.y)):
+            raise ValueError(f"{self.name!r} has {len(self.x)} x, {len(self.y)} y and {len(self.interval)} intervals")
 
 
 @dataclass(frozen=True, config=EXACT)
@@ -95,13 +115,19 @@ class Plot:
     y: Axis
     series: list[Series]
 
+    def __post_init__(self) -> None:
+        for series in self.series:
+            values = series.y if self.kind == "lines" else series.x
+            if any(isinstance(value, str) for value in values):
+                raise ValueError(f"{series.name!r} of {self.title!r} has texts where numbers are expected")
+
 
 @dataclass(frozen=True, config=EXACT)
 class Report:
     """What was asked, how it was measured, and what came out."""
 
     title: str
-    note: str  # what was asked, of what, and how sure the answer is; paragraphs are divided by an empty line
+    note: str  # first paragraph: what it is about, for everybody; then, after an empty line, how it was measured
     command: str  # as a person types it
     version: str  # of the program and the run that it is about
     tables: list[Table]
@@ -112,11 +138,14 @@ class Report:
 
         Raises UserError if it cannot be written: what took hours to measure has been printed then.
         """
-        text = self.to_markdown()
-        print(text)
+        print(self.to_markdown())
         with disk_errors_explained(file.parent, "the report was printed, but not written"):
-            write_json(file, asdict(self))
-            write_text(file.with_suffix(".md"), text)
+            self.write(file)
+
+    def write(self, file: Path) -> None:
+        """Write the report to `file` and as Markdown beside it."""
+        write_json(file, asdict(self))
+        write_text(file.with_suffix(".md"), self.to_markdown())
 
     @classmethod
     def load(cls, file: Path) -> Report:
@@ -136,16 +165,41 @@ class Report:
         return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def version(run: Path | None = None) -> str:
-    """The version of the program (its commit in a checkout) and, of a run, the folders of its parts."""
-    here = Path(__file__).parent
+@dataclass(frozen=True)
+class Missing:
+    """Why there is nothing to show, and the command that helps, if it is known."""
+
+    reason: str
+    command: str
+
+
+def read_report(run: Path, name: str) -> Report | Missing:
+    """The report RUN/reports/NAME.json. Paths in messages are relative: a visitor is not shown that of the server."""
+    place = Path(os.path.relpath(run))
+    command = COMMANDS.get(name, "").format(run=place)
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short=8", "HEAD"], cwd=here, capture_output=True, text=True, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        commit = metadata.version("genius-explorer")
-    return commit if run is None else f"{commit}, run {run.name}"
+        return Report.load(place / "reports" / f"{name}.json")
+    except FileNotFoundError:
+        return Missing("This has not been measured for this run yet." + " The command is:" * bool(command), command)
+    except UserError as error:
+        return Missing(f"{error}{':' if command else '.'}", command)
+
+
+def version(run: Path | None = None) -> str:
+    """The version of the program (in a checkout its commit) and, of a run, the folders of its parts."""
+    checkout, program = Path(__file__).parents[1], "unknown version"
+    try:
+        if (checkout / ".git").exists():
+            asked = ["git", "rev-parse", "--short=8", "HEAD"]
+            program = subprocess.run(asked, cwd=checkout, capture_output=True, text=True, check=True).stdout.strip()
+        else:
+            program = metadata.version("genius-explorer")
+    except (OSError, subprocess.CalledProcessError, metadata.PackageNotFoundError):
+        pass  # what took hours to measure is written without it
+    if run is None:
+        return program
+    parts = sorted(part["folder"] for part in Run(run).manifest.get("parts", {}).values())
+    return f"{program}; {run.resolve().name}: {', '.join(parts) or 'no parts yet'}"
 
 
 def shown(cell: Cell, column: Column) -> str:
@@ -177,15 +231,14 @@ def _best(column: Column, cells: Sequence[Cell]) -> float | None:
 
 
 def _markdown_table(table: Table) -> str:
-    """Columns of texts are left-aligned."""
+    """Columns of texts are left-aligned, the best cells bold."""
     cells = [
         [f"**{escaped(text)}**" if bold else escaped(text) for text, bold in zip(*row)]
         for row in zip(table.texts(), table.bold())
     ]
-    words = [all(isinstance(row[number], str | None) for row in table.rows) for number in range(len(table.columns))]
-    return pd.DataFrame(cells, columns=[*map(escaped, table.headings())]).to_markdown(
-        index=False, tablefmt="pipe", disable_numparse=True, colalign=["left" if word else "right" for word in words]
-    )
+    alignment = ["left" if word else "right" for word in table.words()]
+    frame = pd.DataFrame(cells, columns=[*map(escaped, table.headings())])
+    return frame.to_markdown(index=False, tablefmt="pipe", disable_numparse=True, colalign=alignment)
 
 
 def escaped(text: str) -> str:

@@ -15,13 +15,14 @@ from torch import Tensor, nn
 
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
+from training.curves import record_epoch
 from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar
 from training.encoder_inputs import InputLoader, Inputs
 from training.extras.encoder_extras import OWN_INSTRUCTION
 from training.optimization import adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Pairs
 from training.settings import EncoderSettings
-from training.stage import record_epoch, seconds_per_step
+from training.stage import seconds_per_step
 from training.weight_average import WeightAverage
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments, parse_arguments
+from training.curves import record_epoch
 from training.distributed import (
     average_gradients,
     is_main,
@@ -47,7 +48,7 @@ from training.features import FeatureSet
 from training.optimization import adamw, bf16_where_fast, cosine, set_learning_rate
 from training.pairs import CandidateTable, split_batches
 from training.settings import DecoderSettings
-from training.stage import publish, record_epoch, run_stage, seconds_per_step
+from training.stage import publish, run_stage, seconds_per_step
 from training.validation import unseen_queries
 
 BEAMS = 20  # of the validation search

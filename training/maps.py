@@ -12,7 +12,6 @@ Shapes: m items drawn, q queries drawn, d dim, M levels.
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,6 +41,7 @@ from genius.texts import query_text
 from training import quantizer
 from training.checkpoint import fingerprint
 from training.command_line import Arguments, expect_run
+from training.curves import read_health
 from training.distributed import expect_one_process
 from training.features import finished_features
 from training.pairs import CandidateTable
@@ -82,7 +82,7 @@ def draw(root: Path, path: Path, device: str) -> None:
 def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
-    settings, health_with_contrast = recorded_settings(run), read_health(run)
+    settings, health_with_contrast = recorded_settings(run), compared_health(run)
     index = load_index(run)
     candidates = CandidateTable.read(collection)
     files = finished_features(run, "candidates", candidates.content_digest, settings.seed)
@@ -102,7 +102,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
         tuple(mapped_queries(query_sets, index)),
         {number: collection.dataset_name(number) for number in datasets},
         split,
-        {"with": health_with_contrast, "without": read_health(side) | {COARSE: 0.0}},
+        {"with": health_with_contrast, "without": compared_health(side) | {COARSE: 0.0}},
     )
     run.publish(PART, maps.save, ("fusion", "quantizer"))
     remove_folder(side.path)
@@ -238,17 +238,10 @@ def lay_out_views(
     return views, fill_square(np.stack(layouts))
 
 
-def read_health(run: Run) -> dict[str, float]:
-    """The figures by which the IDs of the two trainings are compared. Raises UserError if a report lacks them."""
-    file = run.path / "reports" / "health.json"
-    try:
-        health = json.loads(file.read_text())
-        return {name: health[name] for name in REPORTED}
-    except (OSError, ValueError, KeyError):
-        raise UserError(
-            f"{file} is missing or incomplete; train the quantizer again: "
-            f"python -m training.quantizer COLLECTION {run.path}"
-        ) from None
+def compared_health(run: Run) -> dict[str, float]:
+    """The figures by which the IDs of the two trainings are compared."""
+    health = read_health(run)
+    return {name: health[name] for name in REPORTED}
 
 
 def _codes(model: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:

@@ -18,15 +18,16 @@ from torch import Tensor, nn
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError, exit_on_user_error
-from genius.files import write_json
 from genius.metrics.code_health import code_health, format_health
 from genius.metrics.factor_agreement import read_factors
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
+from genius.reports import version
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments, parse_arguments
+from training.curves import HEALTH, health_report, record_epoch
 from training.distributed import (
     all_gather,
     average_gradients,
@@ -40,7 +41,7 @@ from training.features import Batch, FeatureSet
 from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
 from training.pairs import CandidateTable
 from training.settings import QuantizerSettings
-from training.stage import publish, record_epoch, run_stage, seconds_per_step
+from training.stage import publish, run_stage, seconds_per_step
 from training.validation import hit_rates
 
 
@@ -165,7 +166,8 @@ def report(
     modalities = data.candidates.modalities
     codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
     health = code_health(codes, modalities, model.quantizer.config.code_sizes)
-    write_json(run.path / "reports" / "health.json", health | validate(model, val, settings, seed, device))
+    health |= validate(model, val, settings, seed, device)
+    health_report(health, version(run.path)).write(run.path / HEALTH)
     print(format_health(health))
 
 

@@ -16,10 +16,10 @@ from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
 from training import maps, names, ranker
-from training.stage import CURVES
+from training.curves import CURVES, HEALTH
 
 PIXELS, QUALITY = 256, 88  # of the picture of an example
-REPORTS = ("reports/health.json", CURVES)  # the reports that training writes
+REPORTS = (HEALTH, CURVES)  # the reports that training writes
 
 
 def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -85,7 +85,8 @@ def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Call
             shutil.copytree(folder, aside / folder.name)
         for report in REPORTS:
             (aside / report).parent.mkdir(exist_ok=True)
-            shutil.copyfile(run.path / report, aside / report)
+            for file in (Path(report), Path(report).with_suffix(".md")):
+                shutil.copyfile(run.path / file, aside / file)
         write_json(aside / "manifest.json", run.manifest | facts)
         add_files(aside)
         for file in aside.rglob("*"):

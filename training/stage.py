@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import resource
 import sys
 import time
@@ -17,7 +16,7 @@ import torch
 from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.files import disk_errors_explained, write_json
+from genius.files import disk_errors_explained
 from genius.locks import write_lock
 from genius.run import Run
 from genius.runtime import keep_freed_memory
@@ -35,7 +34,6 @@ PARTS_OF = {
     "decoder": ("decoder",),
     "index": ("index",),
 }
-CURVES = "reports/training.json"  # {"stage": [{"epoch": 0, "loss": …, …}, …], …}
 RESUME = "what was finished stays; make room, or change the permissions, and run the command again"
 locked_runs: set[Path] = set()  # runs that this process is training
 
@@ -211,15 +209,6 @@ def forget_stage(run: Run, name: str) -> None:
     if "stages" in run.manifest:
         with run.changing() as manifest:
             manifest["stages"] = {stage: done for stage, done in manifest["stages"].items() if stage in before}
-
-
-def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:
-    """Add an epoch to the stage's curve in RUN/reports/training.json; replaces it and later ones of an earlier try."""
-    file = run.path / CURVES
-    curves = json.loads(file.read_text()) if file.is_file() else {}
-    before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
-    curves[stage] = [*before, {"epoch": epoch} | {name: float(figure) for name, figure in figures.items()}]
-    write_json(file, curves)
 
 
 def seconds_per_step(started: float, steps: int) -> str:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import MIN_DENSE, BeamFigures, PoolFigures, RowFigures, SystemFigures
 from genius.evaluation.paper import caption_lines, captions_table, modalities_of, paper_tables, row_names
-from genius.metrics.factor_agreement import SHUFFLES
+from genius.metrics.factor_agreement import REPORTED_AS, SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.candidates import PER_CANDIDATE, PER_ROOT
 from genius.trie.ids import packed_bytes
 
+LEAD = """How often a right item is among the first results. “dense” compares the question with every item; “beam” and
+“fast” write IDs, “geometry” does so without the decoder; “re-rank” orders what they found by similarity, “ranker” by
+all that is known of it."""
 DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k). A
 positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
 evaluation. k is {USUAL_CUT}; for Fashion200K and FashionIQ it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the
@@ -76,8 +79,8 @@ def report_of(found: Evaluation, run: str, collection: str, command: str, versio
     plots += [sweep_plot(sizes)] if len(sizes) > 1 else []
     plots += [factors_plot(found.factors)] if found.factors else []
     plots.append(times_plot(headline))
-    note = f"{settings_note(found)}\n\n{DEFINITIONS}\n\n{SYSTEMS}".replace("\n\n", "\0").replace("\n", " ")
-    return Report(f"Retrieval: {run} on {collection}", note.replace("\0", "\n\n"), command, version, tables, plots)
+    paragraphs = [" ".join(text.split()) for text in (LEAD, settings_note(found), DEFINITIONS, SYSTEMS)]
+    return Report(f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs), command, version, tables, plots)
 
 
 def settings_note(found: Evaluation) -> str:
@@ -288,7 +291,7 @@ def factor_tables(found: Evaluation) -> list[Table]:
             [row["factor"], row["items"], row["values"], *(level[figure] for level in row["levels"])]
             for row in found.factors
         ]
-        title = f"What codes say about factors: {figure.replace('_', ' ')}"
+        title = REPORTED_AS + figure.replace("_", " ")
         tables.append(Table(title, columns, rows, note + baseline * (figure == "alone")))
     return tables
 

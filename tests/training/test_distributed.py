@@ -3,7 +3,6 @@
 Sums are added in another order, which Adam can magnify; so weights agree within 1e-4, features within fp16.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
 from training import distributed
 from training.command_line import parse_arguments
+from training.curves import read_curves
 from training.presets import SMALL
 
 ROOT = Path(__file__).parents[2]
@@ -118,9 +118,7 @@ def test_heads_behind_locked_towers_agree(locked, together):
 
 @pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
 def test_losses_and_hit_rates_agree(alone, together, stage):
-    expected, found = (
-        json.loads((run / "reports" / "training.json").read_text())[stage] for run in (alone, together[stage])
-    )
+    expected, found = (read_curves(Run(run))[stage] for run in (alone, together[stage]))
     for one, two in zip(expected, found, strict=True):
         assert {name: figure for name, figure in two.items() if name != "seconds"} == pytest.approx(
             {name: figure for name, figure in one.items() if name != "seconds"}, abs=1e-4

@@ -15,6 +15,7 @@ from tests.training.tiny import TINY
 from training import encoder, image_augmentation
 from training.benchmarks.encoders import SYSTEMS
 from training.command_line import Arguments
+from training.curves import read_curves
 from training.encoder import new_encoder
 from training.extras.encoder_extras import EncoderExtras
 from training.pairs import CandidateTable, Pairs
@@ -69,7 +70,7 @@ def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_pa
         )
         run = tmp_path / str(masked)
         run_stage("encoder", encoder.train, Arguments(collection.root, run, "small", settings, "cpu"))
-        losses.append(json.loads((run / "reports" / "training.json").read_text())["encoder"][0]["loss"])
+        losses.append(read_curves(Run(run))["encoder"][0]["loss"])
     assert losses[0] > losses[1]
 
 

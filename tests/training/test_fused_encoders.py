@@ -1,6 +1,5 @@
 """Training of CLIP-FF, BLIP-SF and BLIP-FF through the encoder stage."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from training import encoder, encoder_inputs, features
 from training.benchmarks.encoders import SYSTEMS
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
+from training.curves import read_curves
 from training.encoder_inputs import FeatureFusionLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings, ExtrasSettings
@@ -38,7 +38,7 @@ def trained(collection, run, settings: EncoderSettings) -> Run:
 @pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-SF", "BLIP-FF"])
 def test_training_reduces_the_loss(collection, tmp_path, name):
     run = trained(collection, tmp_path, settings_of(name, replace(PLAIN, epochs=4, learning_rate=3e-3)))
-    losses = [epoch["loss"] for epoch in json.loads((run.path / "reports" / "training.json").read_text())["encoder"]]
+    losses = [epoch["loss"] for epoch in read_curves(run)["encoder"]]
     assert losses[-1] < losses[0] - 0.05  # after twelve steps
     load = Encoder if name == "BLIP-SF" else FeatureFusionEncoder
     assert load.load(run.folder("encoder")).embed([None], ["A text."]).isfinite().all()

@@ -1,6 +1,5 @@
 """Locked-tower training: heads learn on outputs of the towers that were computed once."""
 
-import json
 import shutil
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +24,7 @@ from tests.training.tiny import TINY
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
 from training import contrastive, encoder, features, tower_features
 from training.command_line import Arguments
+from training.curves import read_curves
 from training.encoder import new_encoder
 from training.extras.encoder_extras import OWN_INSTRUCTION
 from training.locked import LockedEncoder, LockedLoader
@@ -52,7 +52,7 @@ def train(collection, run, settings):
 
 
 def curve(run):
-    return json.loads((run / "reports" / "training.json").read_text())["encoder"]
+    return read_curves(Run(run))["encoder"]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The maps of a run that was trained on the micro collection."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.evaluation.micro import write_micro_collection
 from tests.training.quick_maps import lay_out_by_principal_components
 from tests.training.tiny import LEVELS, TINY
 from training import maps, umap_layout
+from training.curves import read_health
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,9 +87,7 @@ def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn
     (arguments,) = drawn
     assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
     assert arguments.settings.seed == TINY.seed
-    assert read_maps(path).health["with"] == {
-        name: json.loads((path / "reports" / "health.json").read_text())[name] for name in maps.REPORTED
-    }
+    assert read_maps(path).health["with"] == {name: read_health(Run(path))[name] for name in maps.REPORTED}
 
 
 def test_the_second_training_lacks_the_supervised_contrastive_loss_of_coarse_levels(path, collection, monkeypatch):

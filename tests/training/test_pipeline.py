@@ -26,6 +26,7 @@ from training import decoder, encoder, features, index, quantizer
 from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
+from training.curves import read_curves, read_health
 from training.decoder import Validation
 from training.extras import synonyms
 from training.image_augmentation import MARGIN
@@ -60,7 +61,7 @@ def test_the_run_records_the_seconds_of_every_stage_and_where_it_came_from(train
 
 
 def test_every_epoch_is_recorded(trained):
-    curves = json.loads((trained / "reports" / "training.json").read_text())
+    curves = read_curves(Run(trained))
     assert {stage: [point["epoch"] for point in points] for stage, points in curves.items()} == {
         stage: list(range(getattr(TINY, stage).epochs)) for stage in ("encoder", "quantizer", "decoder")
     }
@@ -68,7 +69,7 @@ def test_every_epoch_is_recorded(trained):
 
 
 def test_the_health_of_the_codes_is_reported(trained, collection):
-    health = json.loads((trained / "reports" / "health.json").read_text())
+    health = read_health(Run(trained))
     assert health["items"] == sum(1 for _ in collection.all_candidates())
     assert [level["codes"] for level in health["levels"]] == [3, 5, 5, 5]
     assert health["modality_purity"] == 1.0
@@ -164,9 +165,7 @@ def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
                 run_stage("decoder", decoder.train, given)
     run_stage("decoder", decoder.train, given)
     assert "no better on validation\ndecoder: keeping epoch 1," in capsys.readouterr().out
-    assert [epoch["epoch"] for epoch in json.loads((run / "reports" / "training.json").read_text())["decoder"]] == [
-        *range(4)
-    ]
+    assert [epoch["epoch"] for epoch in read_curves(Run(run))["decoder"]] == [*range(4)]
 
 
 @pytest.mark.parametrize("stage", ["encoder", "quantizer"])

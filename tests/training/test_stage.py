@@ -1,5 +1,4 @@
 import errno
-import json
 import shutil
 from dataclasses import replace
 
@@ -11,16 +10,8 @@ from genius.run import Run
 from tests.training.tiny import TINY
 from training.__main__ import train
 from training.command_line import Arguments
-from training.stage import (
-    CURVES,
-    is_done,
-    only_trainer,
-    peak_memory,
-    record_epoch,
-    record_stage,
-    records_stamp,
-    run_stage,
-)
+from training.curves import read_curves, record_epoch
+from training.stage import is_done, only_trainer, peak_memory, record_stage, records_stamp, run_stage
 
 
 def test_published_weights_are_not_replaced(collection, tmp_path):
@@ -58,16 +49,12 @@ def test_the_peak_memory_is_in_gigabytes():
     assert "data-loader worker" in with_workers and "data-loader worker" not in alone
 
 
-def curves(run: Run) -> dict:
-    return json.loads((run.path / CURVES).read_text())
-
-
 def test_epochs_are_added_stage_by_stage(tmp_path):
     run = Run(tmp_path)
     record_epoch(run, "encoder", 0, loss=2.0)
     record_epoch(run, "encoder", 1, loss=1.0)
     record_epoch(run, "decoder", 0, loss=3.0)
-    assert curves(run) == {
+    assert read_curves(run) == {
         "encoder": [{"epoch": 0, "loss": 2.0}, {"epoch": 1, "loss": 1.0}],
         "decoder": [{"epoch": 0, "loss": 3.0}],
     }
@@ -78,7 +65,7 @@ def test_a_repeated_epoch_replaces_the_later_ones(tmp_path):
     for epoch in range(3):
         record_epoch(run, "encoder", epoch, loss=9.0)
     record_epoch(run, "encoder", 1, loss=1.0)
-    assert [point["loss"] for point in curves(run)["encoder"]] == [9.0, 1.0]
+    assert [point["loss"] for point in read_curves(run)["encoder"]] == [9.0, 1.0]
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):

@@ -13,8 +13,8 @@ from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
-from genius.explore.report_tables.report_data import Missing, from_report
 from genius.metrics.code_health import bucket_histogram, table_health
+from genius.reports import Missing, read_report
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
@@ -146,8 +146,10 @@ class CodesCallbacks:
         return self.health_of(self.engine.index)
 
     def on_factors(self):
-        data = from_report(self.served.path, "retrieval", lambda report: view.factors_view(report["codes"]["factors"]))
-        return {"tables": [], "note": f"{data.reason} {data.command}"} if isinstance(data, Missing) else data
+        report = read_report(self.served.path, "retrieval")
+        if isinstance(report, Missing):
+            return {"tables": [], "note": f"{report.reason} {report.command}"}
+        return view.factors_view(report)
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table

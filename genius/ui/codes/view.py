@@ -10,6 +10,8 @@ from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import Node
+from genius.metrics.factor_agreement import REPORTED_AS
+from genius.reports import Cell, Report, Table
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
 from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent
@@ -317,44 +319,44 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
     }
 
 
-def factors_view(factors: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How much the codes of each level tell about the items' factors."""
-    if not factors:
+def factors_view(report: Report) -> dict[str, Any]:
+    """How much the codes of each level tell about the items' factors, from the report of retrieval."""
+    measured = {table.title.removeprefix(REPORTED_AS): table for table in report.tables}
+
+    def view_of(caption: str, note: str, table: Table) -> dict[str, Any]:
+        levels = [at for at, column in enumerate(table.columns) if column.name.startswith("level ")]
+        return {
+            "caption": caption,
+            "note": note,
+            "columns": ["factor", *(table.columns[at].name for at in levels)],
+            "rows": [[{"text": str(row[0])}, *(_shaded_cell(row[at]) for at in levels)] for row in table.rows],
+        }
+
+    if not {"in modality", "given prefix"} <= measured.keys():
         return {
             "tables": [],
             "note": "The collection does not say what its items are made of (their factors), such as kind or color.",
         }
-    levels = [level["level"] for level in factors[0]["levels"]]
-
-    def table(caption: str, note: str, measure: str) -> dict[str, Any]:
-        return {
-            "caption": caption,
-            "note": note,
-            "columns": ["factor", *(f"level {level}" for level in levels)],
-            "rows": [
-                [{"text": factor["factor"]}, *(_shaded_cell(level[measure]) for level in factor["levels"])]
-                for factor in factors
-            ],
-        }
-
     return {
         "tables": [
-            table(
+            view_of(
                 "Each level alone",
                 "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 "
                 "is all (adjusted mutual information among items of one kind).",
-                "in_modality",
+                measured["in modality"],
             ),
-            table(
+            view_of(
                 "Given the earlier codes",
                 "What a level adds to the codes before it: the share of what they leave open about a property that it "
                 "settles, beyond chance; empty where nothing is open.",
-                "given_prefix",
+                measured["given prefix"],
             ),
         ],
         "note": "",
     }
 
 
-def _shaded_cell(value: float | None) -> dict[str, Any]:
-    return {"text": ""} if value is None else {"text": number(value, 2), "shade": max(0.0, min(1.0, value))}
+def _shaded_cell(value: Cell) -> dict[str, Any]:
+    if not isinstance(value, float | int):
+        return {"text": ""}
+    return {"text": number(value, 2), "shade": max(0.0, min(1.0, value))}

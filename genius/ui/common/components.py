@@ -45,13 +45,14 @@ class Panel(gr.HTML):
 
     name: the elem_id, unique on the page. script: path within genius/ui, such as "search/cards.js"; it defines
     `draw`, a function from the data to DOM nodes, for which the head of the page has helpers (common/nodes.js).
+    scripts: others that it uses.
 
     gr.HTML evaluates whatever its template interpolates, even from data. So the template here is
     constant, and the script builds nodes by createElement and text nodes: a caption stays a caption.
     """
 
-    def __init__(self, name: str, script: str, value: Any = None, **layout: Any):
-        drawing = "\n".join((UI_FOLDER / file).read_text() for file in ("common/panel.js", script))
+    def __init__(self, name: str, script: str, value: Any = None, scripts: tuple[str, ...] = (), **layout: Any):
+        drawing = "\n".join((UI_FOLDER / file).read_text() for file in ("common/panel.js", *scripts, script))
         super().__init__(
             value,
             html_template='<div class="panel"></div>',

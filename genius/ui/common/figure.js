@@ -8,7 +8,6 @@ const pointData = point => ({
   label: point.label ?? null,
 });
 // A finger that drags over a figure scrolls the page, unless its visitor chose another mode.
-const touched = matchMedia('(pointer: coarse)').matches;
 let chosen = null, dragMode = touched ? false : null;
 const onClick = ({points}) => {
   const [first] = points.map(pointData);
@@ -33,21 +32,6 @@ const drawRing = () => {
   Plotly.relayout(host, {shapes});
 };
 
-// The theme's own colors, wherever the figure names none.
-const themed = layout => {
-  const style = getComputedStyle(host);
-  const ink = style.getPropertyValue('--body-text-color').trim();
-  const faint = style.getPropertyValue('--border-color-primary').trim();
-  const paper = style.getPropertyValue('--background-fill-primary').trim();
-  const axes = Object.keys(layout).filter(name => /^[xy]axis\d*$/.test(name));
-  const colored = {...layout, font: {family: style.fontFamily, size: 13, ...layout.font, color: ink},
-    hoverlabel: {...layout.hoverlabel, bgcolor: paper, bordercolor: faint,
-      font: {color: ink, family: style.fontFamily}}};
-  for (const axis of new Set(['xaxis', 'yaxis', ...axes]))
-    colored[axis] = {gridcolor: faint, zerolinecolor: faint, linecolor: faint, tickcolor: faint, ...layout[axis]};
-  return colored;
-};
-
 // A tab that is about to open has no width yet.
 new ResizeObserver(() => host.bound && host.clientWidth && Plotly.Plots.resize(host)).observe(host);
 
@@ -57,11 +41,7 @@ const draw = async () => {
   const {data, layout} = JSON.parse(props.value);
   host.style.height = `${layout.height ?? props.figure_height}px`;
   if (dragMode !== null) layout.dragmode = dragMode;
-  // Without a mouse plotly's buttons never go, and would cover a legend that lies above.
-  const buttons = touched && layout.legend?.yref === 'container' ? false : 'hover';
-  await Plotly.react(host, data, themed(layout), {responsive: true, displaylogo: false, displayModeBar: buttons,
-    plotGlPixelRatio: devicePixelRatio,     // plotly's own is 2: four times the pixels, which hosts without a GPU paint
-    modeBarButtonsToRemove: ['toImage', 'sendChartToCloud', 'autoScale2d', 'select2d']});
+  await drawPlot(host, {data, layout});
   drawRing();
   host.dispatchEvent(new Event('drawn', {bubbles: true}));
   if (host.bound) return;
@@ -89,10 +69,4 @@ const drawInTurn = () => {
 
 drawInTurn();
 watch('value', drawInTurn);
-const isDark = () => document.body.classList.contains('dark');
-let wasDark = isDark();
-new MutationObserver(() => {    // other classes come and go, too, as with the tour
-  if (isDark() === wasDark) return;
-  wasDark = isDark();
-  drawInTurn();
-}).observe(document.body, {attributes: true, attributeFilter: ['class']});
+onTheme(drawInTurn);

@@ -18,6 +18,9 @@ from genius.ui.common.components import UI_FOLDER, json_for_browser
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 PLOTLY_ADDRESS = f"plotly-{plotly.__version__}.min.js"  # below the page; genius.ui.runs answers it
+PLOTLY_HEAD = f'<script src="{PLOTLY_ADDRESS}"></script>'
+PLOT_SCRIPT = "common/plot.js"  # what draws figures in the theme's colors
+FIGURE_SCRIPTS = ("common/panel.js", PLOT_SCRIPT, "common/figure.js")
 MOST_LASSOED = 2_000  # points that a lasso sends; of more it sends the first ones and their number
 MODALITY_COLORS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
 MODALITY_SYMBOLS = ("circle", "square", "diamond")
@@ -55,9 +58,9 @@ class PlotlyFigure(gr.HTML):
             figure_height=height,
             after_text=after_text,
             most_lassoed=MOST_LASSOED,
-            js_on_load="\n".join((UI_FOLDER / file).read_text() for file in ("common/panel.js", "common/figure.js")),
+            js_on_load="\n".join((UI_FOLDER / file).read_text() for file in FIGURE_SCRIPTS),
             apply_default_css=False,
-            head=f'<script src="{PLOTLY_ADDRESS}"></script>',
+            head=PLOTLY_HEAD,
             elem_id=name,
             **layout,
         )

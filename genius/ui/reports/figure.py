@@ -1,4 +1,4 @@
-"""The reports of a run as plots; each also has a table with the same data."""
+"""A plot of a report as a plotly figure."""
 
 from __future__ import annotations
 
@@ -8,291 +8,169 @@ from textwrap import wrap
 from typing import Any
 
 from plotly.graph_objects import Bar, Figure, Scatter
-from plotly.subplots import make_subplots
 
-from genius.evaluation.tables import modalities_of
-from genius.explore.report_tables.ablation_tables import chosen_table
-from genius.explore.report_tables.paper_tables import throughput_points
-from genius.explore.report_tables.report_data import Report
-from genius.explore.report_tables.retrieval_tables import TIMED, pool_named
-from genius.explore.report_tables.speed_tables import speed_cells
-from genius.explore.report_tables.training_tables import is_validation, metric_name, metrics
+from genius.reports import Axis, Plot, Series
 from genius.ui.common.figures import base_layout, escaped
 
 COLORS = ("#8a8f98", "#cc79a7", "#e69f00", "#009e73", "#8c6d31", "#d55e00", "#2b7bba", "#56b4e9")  # Okabe and Ito's
+BAR_COLORS = ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b", "#ec4899", "#78716c")
 SYMBOLS = ("circle", "x", "square", "diamond", "cross", "triangle-up", "star", "triangle-down")
 DASHES = ("solid", "dash", "dot", "dashdot")
-STAGE_COLORS = dict(zip(TIMED, ("#6366f1", "#0ea5e9", "#94a3b8", "#14b8a6", "#84cc16", "#f59e0b"), strict=True))
-DEFAULT_SYSTEMS = ("dense", "beam", "beam + re-rank")  # others: by a click on the legend
-SERVED_SYSTEMS = ("fast + ranker", "geometry + re-rank")  # and the first of these that was measured
 LEGEND_ABOVE = {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0, "traceorder": "normal"}
-LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
+PUBLISHED = "paper: "  # a series of this name and another's is drawn as that one, hollow
+MARK_OFFSET, MARK_ROOM = 0.19, 0.7  # between the marks on one line; what they fill of it at most
 LABEL_CHARACTERS = 24  # of a line of a label, so that a phone has room for the plot
-LABEL_LINE, MARK_SPACE, PLOT_MARGINS = 18, 12, 120  # pixels: a label's line; between marks; above and below the lines
+LABEL_SIZE, LABEL_LINE, MARK_SPACE, BAR_SPACE = 11, 17, 10, 26  # pixels
+PLOT_MARGINS, LINES_HEIGHT = 120, 420  # pixels: above and below the lines; of a plot of lines
 AXIS_SPACE, CHARACTER_WIDTH = 14, 0.6  # pixels beside the labels of an axis; of the font's size, on average
-SYSTEM_OFFSET = 0.19  # between the marks of the systems on one line
 
 
-def hit_rates(report: Report, pool: str) -> Figure:
-    """A line per benchmark row, a mark with its interval per system; the average on top."""
-    results = pool_named(report, pool)
-    systems = results["average"]["systems"]
-    drawn = [*DEFAULT_SYSTEMS, *[system for system in SERVED_SYSTEMS if system in systems][:1]]
-    rows = [results["average"], *results["rows"]]
-    lines = ["<b>Average</b>", *(_row_name(row) for row in results["rows"])]
+def draw(plot: Plot) -> Figure:
+    """The figure, with its height in its layout."""
+    figure = {"lines": _lines, "marks": _marks, "bars": _bars}[plot.kind](plot)
+    legend = sum(trace.showlegend is not False for trace in figure.data) > 1
+    figure.update_layout(uirevision=plot.title, legend=LEGEND_ABOVE, showlegend=legend)
+    return figure if legend else figure.update_layout(margin={"t": 24})
+
+
+def _marks(plot: Plot) -> Figure:
+    """A line for each name from top to bottom, and on it a mark with its interval for each series."""
+    names = _names(plot)
+    labels = ["<br>".join(map(escaped, wrap(name, LABEL_CHARACTERS))) for name in names]
     figure = base_layout(Figure())
-    for number, system in enumerate(systems):
-        cells = [row["systems"][system] for row in rows]
-        shown, middle = system in drawn, len(drawn) / 2
-        offset = SYSTEM_OFFSET * (drawn.index(system) - middle + 0.5 if shown else middle)
+    measured = [series for series in plot.series if not _is_published(series, plot)]
+    shown = [series.name for series in measured if series.shown]
+    numbered = shown + [
+        series.name for series in measured if not series.shown
+    ]  # what is seen at first differs in color
+    step = min(MARK_OFFSET, MARK_ROOM / max(1, len(shown)))
+    for series in plot.series:
+        name = series.name.removeprefix(PUBLISHED) if _is_published(series, plot) else series.name
+        number = numbered.index(name)
+        place = shown.index(name) if name in shown else len(shown)
+        offset = step * (place - (len(shown) - 1) / 2)
+        hollow = series.name != name or number >= len(SYMBOLS)  # after eight, colors and symbols come again
+        symbol = SYMBOLS[number % len(SYMBOLS)] + "-open" * hollow
         figure.add_trace(
-            _rate_marks(
-                escaped(system),
-                [cell["headline"] for cell in cells],
-                [line + offset for line in range(len(lines))],
-                lines,
-                _mark(number),
-                [cell["interval"] for cell in cells],
-            ).update(visible=True if shown else "legendonly")
-        )
-    figure.update_layout(uirevision=pool, legend=LEGEND_ABOVE, **_rate_axes(lines))
-    return figure.update_layout(margin={"l": _label_width(lines, 11)}, yaxis={"tickfont": {"size": 11}})
-
-
-def ablations(report: Report, choice: str | None) -> Figure | None:
-    """A line per variant of the first block, a mark per column; hollow ones are published. None for the claims."""
-    table = chosen_table(report, choice)
-    if table is None:
-        return None
-    rows = table["blocks"][0]["rows"]
-    variants = ["<br>".join(map(escaped, wrap(row["name"], LABEL_CHARACTERS))) for row in rows]
-    figure = base_layout(Figure())
-    for number, column in enumerate(table["columns"]):
-        offset = 0.7 * ((number + 0.5) / len(table["columns"]) - 0.5)
-        measured = [(line, row["cells"][number]) for line, row in enumerate(rows) if row["cells"][number]]
-        published = [(line, cell) for line, cell in measured if cell["published"] is not None]
-        name, mark = escaped(column), _mark(number)
-        figure.add_trace(
-            _rate_marks(
-                name,
-                [cell["mean"] for _, cell in measured],
-                [line + offset for line, _ in measured],
-                [variants[line] for line, _ in measured],
-                mark,
-                [cell["interval"] for _, cell in measured],
-            ).update(legendgroup=name)
-        )
-        if published:
-            figure.add_trace(
-                _rate_marks(
-                    f"paper, {name}",
-                    [cell["published"] for _, cell in published],
-                    [line + offset for line, _ in published],
-                    [variants[line] for line, _ in published],
-                    mark | {"symbol": f"{mark['symbol'].removesuffix('-open')}-open"},
-                ).update(legendgroup=name, showlegend=False)
+            Scatter(
+                x=_shown_values(series.x, plot.x),
+                y=[names.index(line) + offset for line in series.y],
+                name=escaped(series.name),
+                mode="markers",
+                marker={"color": COLORS[number % len(COLORS)], "symbol": symbol, "size": 8},
+                text=[escaped(str(line)) for line in series.y],
+                error_x=_error(series, series.x, plot.x),
+                legendgroup=escaped(name),
+                showlegend=series.name == name,
+                visible=True if series.shown else "legendonly",
+                hovertemplate=f"%{{text}}<br>{escaped(series.name)}: %{{x{_format(plot.x)}<extra></extra>",
             )
-    margin = {"t": 56, "l": _label_width(variants)}
-    line = max(MARK_SPACE * len(table["columns"]), LABEL_LINE * max(variant.count("<br>") + 1 for variant in variants))
+        )
+    label_lines = max((label.count("<br>") + 1 for label in labels), default=1)
+    bold = [f"<b>{label}</b>" if label == "Average" else label for label in labels]
     return figure.update_layout(
-        height=PLOT_MARGINS + line * len(variants),
-        uirevision=choice,
-        legend=LEGEND_ABOVE,
-        margin=margin,
-        **_rate_axes(variants),
-    )
-
-
-def _rate_marks(
-    name: str,
-    rates: Sequence[float],
-    heights: Sequence[float],
-    lines: Sequence[str],
-    mark: dict[str, Any],
-    intervals: Sequence[Sequence[float]] | None = None,
-) -> Scatter:
-    """A mark for each hit rate, with its interval. heights: on the y-axis. lines: their names."""
-    error = intervals and {
-        "array": [100 * (high - rate) for rate, (_, high) in zip(rates, intervals, strict=True)],
-        "arrayminus": [100 * (rate - low) for rate, (low, _) in zip(rates, intervals, strict=True)],
-        "thickness": 1,
-        "width": 0,
-    }
-    return Scatter(
-        x=[100 * rate for rate in rates],
-        y=heights,
-        name=name,
-        mode="markers",
-        marker=mark,
-        text=lines,
-        error_x=error,
-        hovertemplate=f"%{{text}}<br>{name}: %{{x:.1f}} %<extra></extra>",
-    )
-
-
-def _mark(number: int) -> dict[str, Any]:
-    """Of a system or column; after eight of them colors and symbols come again, hollow."""
-    hollow = "-open" if number >= len(SYMBOLS) else ""
-    return {"color": COLORS[number % len(COLORS)], "symbol": SYMBOLS[number % len(SYMBOLS)] + hollow, "size": 8}
-
-
-def _rate_axes(lines: Sequence[str]) -> dict[str, Any]:
-    """Hit rates from left to right, a line for each name from top to bottom."""
-    return {
-        "xaxis": {"title": _axis_title("hit rate, %"), "range": [0, 101]},
-        "yaxis": {
-            "tickvals": list(range(len(lines))),
-            "ticktext": list(lines),
-            "range": [len(lines) - 0.4, -0.6],
+        height=PLOT_MARGINS + max(MARK_SPACE * len(shown), LABEL_LINE * label_lines) * len(names),
+        margin={"t": 56, "l": _label_width(labels)},
+        xaxis=_axis(plot.x) | ({"range": [0, 101]} if plot.x.unit == "%" else {}),
+        yaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": bold,
+            "range": [len(names) - 0.4, -0.6],
             "zeroline": False,
+            "tickfont": {"size": LABEL_SIZE},
         },
-    }
+    )
 
 
-def times(report: Report, pool: str) -> Figure:
-    """A bar for each system, of its stages."""
-    milliseconds = pool_named(report, pool)["average"]["milliseconds"]
-    figure = base_layout(Figure())
-    for stage, name in TIMED.items():
+def _bars(plot: Plot) -> Figure:
+    """A bar for each name from top to bottom, of a part for each series."""
+    names = _names(plot)
+    figure, labels = base_layout(Figure()), [*map(escaped, names)]
+    for number, series in enumerate(plot.series):
         figure.add_trace(
             Bar(
-                y=[escaped(system) for system in milliseconds],
-                x=[stages.get(stage, 0) for stages in milliseconds.values()],
-                name=name,
+                y=[escaped(str(name)) for name in series.y],
+                x=_shown_values(series.x, plot.x),
+                name=escaped(series.name),
                 orientation="h",
-                marker={"color": STAGE_COLORS[stage]},
-                hovertemplate=f"%{{y}}<br>{name}: %{{x:.2f}} ms<extra></extra>",
+                marker={"color": BAR_COLORS[number % len(BAR_COLORS)]},
+                visible=True if series.shown else "legendonly",
+                hovertemplate=f"%{{y}}<br>{escaped(series.name)}: %{{x{_format(plot.x)}<extra></extra>",
             )
         )
     return figure.update_layout(
         barmode="stack",
-        uirevision=pool,
-        xaxis={"title": _axis_title("milliseconds per query")},
-        yaxis={"autorange": "reversed"},
-        legend=LEGEND_ABOVE,
-        margin={"t": 56, "l": _label_width([*milliseconds])},
+        height=PLOT_MARGINS + BAR_SPACE * len(names),
+        margin={"t": 56, "l": _label_width(labels)},
+        xaxis=_axis(plot.x),
+        yaxis={"autorange": "reversed", "tickfont": {"size": LABEL_SIZE}},
     )
 
 
-def speed(report: Report, choice: str | None) -> Figure | None:
-    """Milliseconds by the size of the collection, a line for each system; None if that was not measured."""
-    cells = speed_cells(report, choice)
-    if not cells:
-        return None
-    return _lines_by_size(cells, "milliseconds per query", "ms", choice)
-
-
-def throughput(report: Report, choice: str | None) -> Figure:
-    """Queries per second by the number of candidates, a line for each system."""
-    return _lines_by_size(throughput_points(report), "queries per second", "a second", choice)
-
-
-def _lines_by_size(lines: dict[str, dict[int, float]], title: str, unit: str, choice: str | None) -> Figure:
-    """A line for each system, on logarithmic axes. lines: system -> number of items -> value."""
+def _lines(plot: Plot) -> Figure:
+    """A line with marks for each series."""
     figure = base_layout(Figure())
-    for number, (system, by_size) in enumerate(lines.items()):
+    for number, series in enumerate(plot.series):
         rounds, color = divmod(number, len(COLORS))  # colors and symbols come again with another dash
         figure.add_trace(
             Scatter(
-                x=list(by_size),
-                y=list(by_size.values()),
-                name=escaped(system),
+                x=_shown_values(series.x, plot.x),
+                y=_shown_values(series.y, plot.y),
+                name=escaped(series.name),
                 mode="lines+markers",
-                line={"color": COLORS[color], "dash": DASHES[rounds % len(DASHES)]},
-                marker={"symbol": SYMBOLS[color], "size": 8},
-                hovertemplate=f"{escaped(system)}<br>%{{x:,}} items: %{{y:.2f}} {unit}<extra></extra>",
+                line={"color": COLORS[-1 - color], "dash": DASHES[rounds % len(DASHES)]},
+                marker={"symbol": SYMBOLS[color], "size": 6},
+                error_y=_error(series, series.y, plot.y),
+                visible=True if series.shown else "legendonly",
+                hovertemplate=f"{escaped(series.name)}<br>%{{x}}: %{{y{_format(plot.y)}<extra></extra>",
             )
         )
-    return figure.update_layout(
-        uirevision=choice,
-        legend=LEGEND_ABOVE,
-        margin={"t": 56},
-        xaxis={"type": "log", "dtick": 1, "title": _axis_title("items")},
-        yaxis={"type": "log", "dtick": 1, "title": _axis_title(title)},
-    )
+    yaxis = _axis(plot.y) | ({} if plot.y.log else {"rangemode": "tozero"})
+    return figure.update_layout(height=LINES_HEIGHT, margin={"t": 72}, xaxis=_axis(plot.x), yaxis=yaxis)
 
 
-def measured_curves(report: Report, choice: str | None) -> Figure | None:
-    """A line for each list of numbers that hostile testing measured, such as the server's memory; None without one."""
-    curves = {
-        measure: values
-        for part in report["parts"].values()
-        for measure, values in part["measured"].items()
-        if isinstance(values, list)
-    }
-    if not curves:
+def _names(plot: Plot) -> list[str]:
+    """What the lines of a plot are of, from top to bottom."""
+    return list(dict.fromkeys(str(name) for series in plot.series for name in series.y))
+
+
+def _is_published(series: Series, plot: Plot) -> bool:
+    return series.name.removeprefix(PUBLISHED) in {other.name for other in plot.series if other is not series}
+
+
+def _shown_values(values: Sequence[float | str | None], axis: Axis) -> list[float | str | None]:
+    """Shares as percentages, texts escaped."""
+    factor = 100 if axis.unit == "%" else 1
+    return [escaped(value) if isinstance(value, str) else None if value is None else factor * value for value in values]
+
+
+def _error(series: Series, values: Sequence[float | str | None], axis: Axis) -> dict[str, Any] | None:
+    """The intervals, as plotly has them: from the value."""
+    if not series.interval:
         return None
-    figure = base_layout(Figure())
-    for number, (measure, values) in enumerate(curves.items()):
-        figure.add_trace(
-            Scatter(
-                x=list(range(len(values))),
-                y=values,
-                name=escaped(measure),
-                mode="lines",
-                line={"color": COLORS[number % len(COLORS)]},
-                hovertemplate=f"sample %{{x}}: %{{y:.1f}}<extra>{escaped(measure)}</extra>",
-            )
-        )
-    return figure.update_layout(
-        legend=LEGEND_ABOVE,
-        margin={"t": 56},
-        showlegend=True,
-        xaxis={"title": _axis_title("sample")},
-        yaxis={"rangemode": "tozero"},
-    )
+    factor = 100 if axis.unit == "%" else 1
+    above, below = [], []
+    for value, limits in zip(values, series.interval, strict=True):
+        known = limits is not None and isinstance(value, float | int)
+        above.append(factor * (limits[1] - value) if known else 0.0)
+        below.append(factor * (value - limits[0]) if known else 0.0)
+    return {"array": above, "arrayminus": below, "thickness": 1, "width": 0}
 
 
-def training(report: Report, stage: str) -> Figure | None:
-    """Losses above, rates of validation queries below, by epoch; None if the stage was not recorded."""
-    epochs = report.get(stage)
-    if not epochs:
-        return None
-    figure = base_layout(make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.1))
-    for number, metric in enumerate(metrics(epochs)):
-        recorded = [epoch for epoch in epochs if epoch.get(metric) is not None]
-        name = escaped(metric_name(metric))
-        figure.add_trace(
-            Scatter(
-                x=[epoch["epoch"] for epoch in recorded],
-                y=[epoch[metric] for epoch in recorded],
-                name=name,
-                mode="lines+markers",
-                marker={"size": 5},
-                line={"color": COLORS[-1 - number % len(COLORS)], "dash": DASHES[number % len(DASHES)]},
-                hovertemplate=f"epoch %{{x}}<br>{name}: %{{y:.4f}}<extra></extra>",
-            ),
-            row=1 + is_validation(metric),
-            col=1,
-        )
-    losses = [value for trace in figure.data if trace.yaxis == "y" for value in trace.y if value > 0]
-    logarithmic = bool(losses) and max(losses) > LOG_RATIO * min(losses)
-    return figure.update_layout(
-        title={"text": stage.capitalize(), "x": 0.02, "font": {"size": 15}},
-        uirevision=stage,
-        yaxis={
-            "title": _axis_title("loss"),
-            **({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"}),
-        },
-        yaxis2={"title": _axis_title("validation"), "rangemode": "tozero"},
-        xaxis2={"title": _axis_title("epoch")},
-        margin={"l": 52, "r": 12, "t": 40, "b": 44},
-        legend={"orientation": "h", "y": -0.2},
-    )
+def _format(axis: Axis) -> str:
+    """The end of a hover's value: how it is written, and its unit."""
+    if axis.unit == "%":
+        return ":.1f} %"
+    return f":,.4~g}} {escaped(axis.unit)}" if axis.unit else ":,.4~g}"
 
 
-def _label_width(labels: Sequence[str], size: int = 13) -> int:
-    """Pixels for the longest line of the labels of an axis; plotly can measure them, but then draws twice.
+def _axis(axis: Axis) -> dict[str, Any]:
+    title = f"{axis.title}, {axis.unit}" if axis.unit else axis.title
+    titled = {"title": {"text": escaped(title), "font": {"size": 13}}}
+    return titled | ({"type": "log", "dtick": 1} if axis.log else {})
 
-    size: of the font, in pixels.
-    """
+
+def _label_width(labels: Sequence[str]) -> int:
+    """Pixels for the longest line of the labels of an axis; plotly can measure them, but then draws twice."""
     lines = [re.sub("<.*?>", "", line) for label in labels for line in label.split("<br>")]
-    return AXIS_SPACE + round(CHARACTER_WIDTH * size * max(map(len, lines), default=0))
-
-
-def _axis_title(text: str) -> dict[str, Any]:
-    return {"text": text, "font": {"size": 13}}
-
-
-def _row_name(row: Report) -> str:
-    return f"{escaped(row['dataset'])}<br>{modalities_of(row['task'])}"
+    return AXIS_SPACE + round(CHARACTER_WIDTH * LABEL_SIZE * max(map(len, lines), default=0))

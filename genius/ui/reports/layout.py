@@ -1,125 +1,108 @@
-"""The Reports tab: results of evaluation, benchmark and training, as plots and tables."""
+"""The Reports tab: every report of the run, as plots and tables. A new report needs no change here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from plotly.graph_objects import Figure
 
-from genius.explore.report_tables.report_data import Missing, Report, from_report, report_file
+from genius.reports import COMMANDS, Missing, Table, read_report
 from genius.ui.common.components import UNQUEUED, Panel, introduction
 from genius.ui.common.context import Context
-from genius.ui.common.figures import PlotlyFigure
-from genius.ui.reports.sections import SECTIONS, Section
+from genius.ui.common.figures import PLOT_SCRIPT, PLOTLY_HEAD
+from genius.ui.reports.figure import draw
 
-Values = tuple[Any, ...]  # of the components of a section
+ORDER = (  # of known reports; others come after them, by name
+    "retrieval",
+    "uploads",
+    "captions",
+    "speed",
+    "training",
+    "health",
+    "ablations",
+    "encoders",
+    "shared_codes",
+    "growing",
+    "collection",
+)
+FILE_NAME = re.compile(r"[\w-]{1,80}", re.ASCII)  # of a report, without its suffix
+
 Version = tuple[int, int] | None  # when a report was written, and its size; None: there is none
-UNSEEN = ()  # no version
+Versions = tuple[tuple[str, Version], ...]  # of all reports, in the order of the tab
 
 
 def reports_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab. Reports are read when it is opened, as they may be written meanwhile;
     what the page shows already is not sent again."""
-    run, outputs_of, choices = context.served.path, [], []
-    shown = gr.State({})  # name of a section -> the version of its report that the page shows
+    run = context.served.path
+    shown = gr.State(())  # versions of the reports that the page shows
     introduction("reports", "How well and how fast this collection is searched, and how its models learned.")
-    for section in SECTIONS:
-        head = Panel(f"reports-{section.name}", "reports/report.js")
-        with gr.Column(visible=False, elem_id=f"reports-{section.name}-body") as body:
-            choice = gr.Radio(
-                [], label="Measured with", show_label=False, container=False, elem_id=f"reports-{section.name}-choice"
-            )
-            figures = []
-            with gr.Row():
-                for number, plot in enumerate(section.plots):
-                    with gr.Column(min_width=320):  # side by side, or below each other on a phone
-                        name = f"reports-{section.name}-plot-{number}"
-                        figures.append(PlotlyFigure(name, plot.label, height=plot.height))
-            with gr.Accordion("As a table" if figures else "Table", open=not figures):
-                tables = Panel(f"reports-{section.name}-table", "reports/report.js")
-        outputs_of.append([head, body, choice, *figures, tables])
-        choices.append(choice)
-        choice.input(partial(cached_values, choice_values, run, section), choice, [*figures, tables], **UNQUEUED)
-        context.precompute.append(partial(cached_values, section_values, run, section, None))
+    panel = Panel("reports-panel", "reports/report.js", scripts=(PLOT_SCRIPT,), head=PLOTLY_HEAD)
 
-    def on_sections(sections: Sequence[Section], shown: Mapping[str, Version], *chosen: str | None) -> Any:
-        """The sections whose reports changed since the page got them. chosen: of each section, by the visitor."""
-        versions = {section.name: version_of(run, section) for section in sections}
-        if versions.items() <= shown.items():
-            return gr.skip()
-        values = [
-            [gr.skip()] * (len(section.plots) + 4)
-            if shown.get(section.name, UNSEEN) == versions[section.name]
-            else cached_values(section_values, run, section, choice)
-            for section, choice in zip(sections, chosen, strict=True)
-        ]
-        return {**shown, **versions}, *chain(*values)
+    def on_open(shown: Versions) -> Any:
+        versions = versions_of(run)
+        return gr.skip() if versions == shown else (versions, sections(run, versions))
 
-    # the first section by itself, so that it is seen before the others are drawn
-    tab.select(partial(on_sections, SECTIONS[:1]), [shown, *choices[:1]], [shown, *outputs_of[0]], **UNQUEUED).then(
-        partial(on_sections, SECTIONS[1:]), [shown, *choices[1:]], [shown, *chain(*outputs_of[1:])], **UNQUEUED
-    )
+    tab.select(on_open, shown, [shown, panel], **UNQUEUED)
+    context.precompute.append(lambda: sections(run, versions_of(run)))
 
 
-def section_values(run: Path, section: Section, choice: str | None) -> Values:
-    """Values of all components of a section. choice: the visitor's; the first where there is no such choice."""
-
-    def values(report: Report) -> Values:
-        choices = section.choices(report)
-        chosen = choice if choice in choices else next(iter(choices), None)
-        return (
-            {"title": section.title, "lead": section.lead, "note": section.note(report)},
-            gr.update(visible=True),
-            gr.Radio(choices, value=chosen, visible=len(choices) > 1),
-            *_plots_and_tables(section, report, chosen),
-        )
-
-    result = from_report(run, section.report, values)
-    if isinstance(result, Missing):
-        return (
-            None if section.optional else {"title": section.title, "lead": section.lead, **asdict(result)},
-            gr.update(visible=False),
-            *[gr.skip()] * (len(section.plots) + 2),
-        )
-    return result
+def versions_of(run: Path) -> Versions:
+    """The reports of a run, those that it lacks though their command is known included."""
+    files = {file.stem: file for file in (run / "reports").glob("*.json") if FILE_NAME.fullmatch(file.stem)}
+    names = [name for name in ORDER if name in files or name in COMMANDS] + sorted(files.keys() - set(ORDER))
+    return tuple((name, _version(run / "reports" / f"{name}.json")) for name in names)
 
 
-def choice_values(run: Path, section: Section, choice: str | None) -> Values:
-    """Values of the plots and tables of a section, after the visitor's choice."""
-    result = from_report(run, section.report, lambda report: _plots_and_tables(section, report, choice))
-    return (None,) * (len(section.plots) + 1) if isinstance(result, Missing) else result
-
-
-def _plots_and_tables(section: Section, report: Report, choice: str | None) -> Values:
-    return (
-        *(plot.draw(report, choice) for plot in section.plots),
-        {"tables": [asdict(table) for table in section.tables(report, choice)]},
-    )
-
-
-def version_of(run: Path, section: Section) -> Version:
-    """Of the report of a section; None where there is none."""
+def _version(file: Path) -> Version:
     try:
-        file = report_file(run, section.report).stat()
+        status = file.stat()
     except OSError:
         return None
-    return file.st_mtime_ns, file.st_size
+    return status.st_mtime_ns, status.st_size
 
 
-def cached_values(compute: Callable[..., Values], run: Path, section: Section, choice: str | None) -> Values:
-    """What section_values or choice_values gives, computed once for each version of the report."""
-    return _cached_values(compute, run, section, version_of(run, section), choice)
+def sections(run: Path, versions: Versions) -> list[Mapping[str, Any]]:
+    """The value of the panel: a section for each report."""
+    return [section(run, name, version) for name, version in versions]
 
 
-@lru_cache(128)
-def _cached_values(
-    compute: Callable[..., Values], run: Path, section: Section, version: Version, choice: str | None
-) -> Values:
-    values = compute(run, section, choice)
-    return tuple(value.to_json() if isinstance(value, Figure) else value for value in values)
+@lru_cache(128)  # a section is made once for each version of its report
+def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
+    """What the panel shows of one report: the report, or why there is none and what to do."""
+    report = read_report(run, name)
+    if isinstance(report, Missing):
+        return {"name": name, "title": name.capitalize(), **asdict(report)}
+    lead, _, note = report.note.partition("\n\n")
+    return {
+        "name": name,
+        "title": report.title,
+        "lead": lead,
+        "note": note.split("\n\n") if note else [],
+        "command": report.command,
+        "version": report.version,
+        "plots": [
+            {"title": plot.title, "kind": plot.kind, "figure": json.loads(draw(plot).to_json())}
+            for plot in report.plots
+        ],
+        "tables": [table_view(table) for table in report.tables],
+    }
+
+
+def table_view(table: Table) -> dict[str, Any]:
+    """A table as the panel draws it; bold: [row, column] of the best cells; words: which columns hold texts."""
+    bold = [[row, at] for row, best in enumerate(table.bold()) for at, is_best in enumerate(best) if is_best]
+    return {
+        "title": table.title,
+        "note": table.note,
+        "columns": table.headings(),
+        "rows": table.texts(),
+        "words": table.words(),
+        "bold": bold,
+    }

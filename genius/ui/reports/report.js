@@ -1,19 +1,78 @@
-const table = ({title, columns, rows, words}) => node('section', {}, node('h3', {}, title),
-  scrollRegion(title, 'scroll',
-    node('table', {},
-      node('thead', {}, node('tr', {}, ...columns.map((name, place) =>
-        node('th', {scope: 'col', class: place < words ? 'word' : 'figure'}, name)))),
-      node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map((cell, place) =>
-        node('td', {class: place < words ? 'word' : 'figure'}, cell))))))));
+const cell = (tag, words, text, attributes = {}) => node(tag, {class: words ? 'word' : 'figure', ...attributes}, text);
 
-const draw = value => {
-  if (!value) return [];
-  const parts = [];
-  if (value.title) parts.push(node('h2', {}, value.title));
-  if (value.lead) parts.push(node('p', {}, value.lead));
-  if (value.title && value.note) parts.push(node('details', {}, node('summary', {class: 'note'}, 'How it was measured'),
-    node('p', {class: 'note'}, value.note)));
-  if (value.command) parts.push(node('p', {class: 'note'}, value.reason), node('pre', {}, value.command));
-  parts.push(...(value.tables ?? []).map(table));
-  return [node('div', {class: 'report'}, ...parts)];
+const table = ({title, note, columns, rows, words, bold}) => {
+  const made = node('table', {},
+    node('thead', {}, node('tr', {}, ...columns.map((name, place) => cell('th', words[place], name, {scope: 'col'})))),
+    node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map((text, place) => cell('td', words[place], text))))));
+  for (const [row, place] of bold) made.tBodies[0].rows[row].cells[place].classList.add('best');
+  return node('section', {}, ...note ? [node('p', {class: 'note'}, note)] : [], scrollRegion(title, 'scroll', made));
 };
+
+// Its content is made when it is opened; `opened` remembers which ones are, across a change of the reports.
+const opened = new Map();
+const fold = (key, title, open, content) => {
+  const made = node('details', {class: 'fold'}, node('summary', {}, title));
+  const fill = () => { if (made.childElementCount === 1) made.append(...content()); };
+  made.addEventListener('toggle', () => {
+    opened.set(key, made.open);
+    if (made.open) fill();
+  });
+  if (opened.get(key) ?? open) { made.open = true; fill(); }
+  return made;
+};
+
+// A plot is drawn when it comes into view, and again for another theme.
+const seen = new IntersectionObserver(entries => {
+  for (const {isIntersecting, target} of entries) if (isIntersecting && !target.drawn) {
+    target.drawn = true;
+    drawPlot(target, target.figure);
+  }
+}, {rootMargin: '300px'});
+onTheme(() => element.querySelectorAll('.plot').forEach(host => host.drawn && drawPlot(host, host.figure)));
+
+const plot = ({title, figure}) => {
+  const host = node('div', {class: 'plot', role: 'figure', 'aria-label': title});
+  host.style.height = `${figure.layout.height}px`;
+  host.figure = figure;
+  seen.observe(host);
+  new ResizeObserver(() => host.drawn && host.clientWidth && Plotly.Plots.resize(host)).observe(host);
+  return host;
+};
+
+// Plots of lines are small, and stand side by side; of the others one is shown.
+const chosen = {};
+const plots = (name, all) => {
+  const lines = all.filter(({kind}) => kind === 'lines'), wide = all.filter(({kind}) => kind !== 'lines');
+  const place = Math.max(0, wide.findIndex(({title}) => title === chosen[name])), parts = [];
+  const holder = node('div', {}, ...wide.length ? [plot(wide[place])] : []);
+  if (wide.length > 1) {
+    const select = node('select', {'aria-label': 'Plot'}, ...wide.map(({title}) => node('option', {}, title)));
+    select.selectedIndex = place;
+    select.addEventListener('change', () => {
+      chosen[name] = wide[select.selectedIndex].title;
+      holder.replaceChildren(plot(wide[select.selectedIndex]));
+    });
+    parts.push(select);
+  } else if (wide.length) parts.push(node('h3', {}, wide[0].title));
+  if (wide.length) parts.push(holder);
+  if (lines.length) parts.push(node('div', {class: 'lines'},
+    ...lines.map(one => node('section', {}, node('h3', {}, one.title), plot(one)))));
+  return parts;
+};
+
+const section = ({name, title, reason, lead, note, command, version, plots: drawn = [], tables = []}) => {
+  const parts = [node('h2', {}, title)];
+  if (reason) parts.push(node('p', {class: 'note'}, reason), ...command ? [node('pre', {}, command)] : []);
+  else {
+    parts.push(node('p', {}, lead), node('details', {}, node('summary', {class: 'note'}, 'How it was measured'),
+      ...note.map(text => node('p', {class: 'note'}, text)), node('pre', {}, command),
+      node('p', {class: 'note'}, `Version: ${version}`)), ...plots(name, drawn));
+    const shown = !drawn.length;    // without a plot the tables are what there is to see
+    const folds = tables.map((one, place) => () => fold(`${name}/${place}`, one.title, shown, () => [table(one)]));
+    if (tables.length === 1) parts.push(folds[0]());
+    else if (tables.length) parts.push(fold(name, `${tables.length} tables`, shown, () => folds.map(make => make())));
+  }
+  return node('section', {class: 'report', id: `reports-${name}`}, ...parts);
+};
+
+const draw = value => (value ?? []).map(section);

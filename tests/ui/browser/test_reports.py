@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.explore.report_tables.sample_reports import HOSTILE, write_reports
+from tests.ui.reports.sample_reports import HOSTILE, write_reports
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 def served(tmp_path_factory):
     run = tmp_path_factory.mktemp("reports") / "run"
     with serving(run) as page:
-        write_reports(run, "retrieval", "training", "health")  # while it is being served
+        write_reports(run)  # while it is being served
         yield page
 
 
@@ -22,26 +22,26 @@ def opened(page):
 
 
 def drawn(page):
-    page.locator("#reports-health .report").wait_for()
-    page.locator("#reports-training-plot-2 .main-svg").first.wait_for()
+    page.locator("#reports-retrieval .main-svg").first.wait_for()
     return page
 
 
-def test_every_plot_is_drawn_and_has_its_table(visit):
+def test_every_plot_is_drawn_when_it_is_seen_and_has_its_table(visit):
     page = opened(visit())
-    for plot in ("hits-plot-0", "times-plot-0", "training-plot-0", "training-plot-1", "training-plot-2"):
-        page.locator(f"#reports-{plot} .main-svg").first.wait_for()
-    for name, cell in (("hits", "50.0 [45.0, 55.0]"), ("times", "45.60"), ("training", "0.6600")):
-        page.locator(f"#reports-{name}-body button.label-wrap").click()
-        page.locator(f"#reports-{name}-table td", has_text=cell).first.wait_for()
-    page.locator("#reports-hits-table td", has_text=HOSTILE).first.wait_for()
-    assert page.locator("#reports-health-table tbody tr").count() == 2
+    for plot in page.locator("#reports-training .plot").all():
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for()
+    assert page.locator("#reports-training .plot").count() == 6
+    page.locator("#reports-retrieval summary", has_text="2 tables").click()
+    page.locator("#reports-retrieval .fold .fold summary").first.click()
+    page.locator("#reports-retrieval td", has_text=HOSTILE).first.wait_for()
+    assert page.locator("#reports-retrieval td.best", has_text="50.0 [45.0, 55.0]").count() == 1
+    assert page.locator("#reports-zebras td", has_text=HOSTILE).count() == 1  # without a plot its table is open
 
 
 def test_what_is_missing_names_its_command(visit, served):
     page = opened(visit())
     assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()
-    assert not page.locator("#reports-speed-body").is_visible()
 
 
 def test_plots_are_drawn_anew_for_another_theme_and_for_no_other_class_of_the_body(visit):
@@ -59,16 +59,15 @@ def test_plots_are_drawn_anew_for_another_theme_and_for_no_other_class_of_the_bo
 
 
 @pytest.mark.slow
-def test_another_pool_is_a_click_away_and_stays_chosen(visit):
+def test_another_plot_is_a_choice_away_and_stays_chosen(visit):
     page = opened(visit())
-    page.locator("#reports-hits-choice").get_by_label("Local pool, test items").check()
-    page.locator("#reports-hits-body button.label-wrap").click()
-    page.locator("#reports-hits-table td", has_text="60.0 [55.0, 65.0]").first.wait_for()
+    page.get_by_label("Plot", exact=True).select_option("Milliseconds")
+    page.locator("#reports-retrieval .barlayer").first.wait_for(state="attached")
     page.get_by_role("tab", name="API").click()
     page.get_by_role("tab", name="Reports").click()
     page.wait_for_timeout(1000)
-    assert page.locator("#reports-hits-choice").get_by_label("Local pool, test items").is_checked()
-    assert page.locator("#reports-hits-table td", has_text="60.0 [55.0, 65.0]").first.is_visible()
+    assert page.get_by_label("Plot", exact=True).input_value() == "Milliseconds"
+    assert page.locator("#reports-retrieval [role=figure]").get_attribute("aria-label") == "Milliseconds"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -91,4 +90,4 @@ def test_on_a_touch_screen_no_buttons_lie_over_a_legend(browser, served):
           return Boolean(buttons) && [...plot.querySelectorAll('.legendtext')].some(
             text => inside(text.getBoundingClientRect(), buttons));
         }"""
-        assert plots.count() >= 3 and not any(plot.evaluate(covered) for plot in plots.all())
+        assert plots.count() and not any(plot.evaluate(covered) for plot in plots.all())

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +7,8 @@ import pytest
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import hierarchy
+from genius.metrics.factor_agreement import REPORTED_AS
+from genius.reports import Column, Report, Table
 from genius.schema import Item, Modality
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
@@ -206,12 +209,17 @@ def test_health_names_dead_codes_and_buckets():
 
 
 def test_factors_are_a_table_or_a_sentence():
-    level = {"level": 1, "alone": 0.4, "shuffled": 0.0, "in_modality": 0.5, "given_prefix": None}
-    alone, given = view.factors_view([{"factor": "kind", "levels": [level]}])["tables"]
+    columns = [Column("factor"), Column("items"), Column("values"), Column("level 1")]
+    tables = [
+        Table(REPORTED_AS + figure, columns, [["kind", 90, 4, value]])
+        for figure, value in (("alone", 0.4), ("in modality", 0.5), ("given prefix", None))
+    ]
+    report = Report("", "", "", "", tables)
+    alone, given = view.factors_view(report)["tables"]
     assert [cell["text"] for cell in alone["rows"][0]] == ["kind", "0.50"]
     assert [cell["text"] for cell in given["rows"][0]] == ["kind", ""]
     assert (
-        view.factors_view([])["note"]
+        view.factors_view(replace(report, tables=[]))["note"]
         == "The collection does not say what its items are made of (their factors), such as kind or color."
     )
 

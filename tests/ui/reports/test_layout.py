@@ -1,50 +1,70 @@
+"""The Reports tab shows whatever reports a run has."""
+
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import gradio as gr
+import pytest
 
-from genius.explore.report_tables.report_data import report_file
 from genius.ui.common.context import ServedRun
-from genius.ui.reports.layout import cached_values, choice_values, reports_tab, section_values
-from genius.ui.reports.sections import SECTIONS
-from tests.explore.report_tables.sample_reports import write_reports
-
-UPLOADS = next(section for section in SECTIONS if section.name == "uploads")
-ABLATIONS = next(section for section in SECTIONS if section.name == "ablations")
-HEALTH = next(section for section in SECTIONS if section.name == "health")
+from genius.ui.reports.layout import reports_tab, section, sections, versions_of
+from tests.ui.reports.sample_reports import HOSTILE, samples, write_reports
 
 
-def test_a_report_that_few_runs_have_is_shown_only_where_it_is(tmp_path):
-    assert section_values(tmp_path, UPLOADS, None)[0] is None
-    assert section_values(tmp_path, HEALTH, None)[0]["command"].startswith("python -m training")
-    head, *_, tables = section_values(write_reports(tmp_path), UPLOADS, None)
-    assert head["title"] == "Uploads" and len(tables["tables"]) == 3
+def shown(run):
+    return {part["name"]: part for part in sections(run, versions_of(run))}
 
 
-def test_the_ablations_open_on_a_table_with_its_plot_and_tell_what_the_paper_says(tmp_path):
-    assert section_values(tmp_path, ABLATIONS, None)[0] is None
-    head, _, choice, plot, tables = section_values(write_reports(tmp_path), ABLATIONS, None)
-    assert head["title"] == "The paper’s ablations"
-    assert [value for _, value in choice.choices] == ["Table 4: Key components", "What the paper says"]
-    assert len(plot.data) == 4 and len(tables["tables"]) == 2
-    plot, tables = choice_values(tmp_path, ABLATIONS, "What the paper says")
-    assert plot is None and tables["tables"][0]["rows"] == [["Modality helps (5.5)", "holds", "+9.0 [+1.0, +17.0]"]]
-
-
-def test_an_event_without_a_choice_changes_what_a_choice_changes(tmp_path):
+def test_a_new_report_appears_without_a_change_of_the_page(tmp_path):
+    """Known reports come first, in a fixed order; zebras are not known to any module of the page."""
     run = write_reports(tmp_path)
-    for section in SECTIONS:
-        assert len(cached_values(choice_values, run, section, None)) == len(section.plots) + 1
+    samples()["health"].write(run / "reports" / "aardvarks.json")
+    assert list(shown(run)) == ["retrieval", "speed", "training", "health", "aardvarks", "zebras"]
+    zebras = shown(run)["zebras"]
+    assert zebras["title"] == HOSTILE and zebras["lead"] == "How often." and zebras["note"] == [HOSTILE]
+    (table,) = zebras["tables"]
+    assert table["columns"] == ["dataset", "dense, %", "beam, %"] and table["words"] == [True, False, False]
+    assert table["rows"] == [[HOSTILE, "50.0 [45.0, 55.0]", "–"], ["photos", "30.0 [20.0, 40.0]", "25.0"]]
+    assert table["bold"] == [[0, 1]]
 
 
-def test_an_opened_tab_is_sent_what_changed_and_keeps_what_was_chosen(tmp_path):
+def test_a_missing_main_report_names_its_command_and_other_missing_ones_are_left_out(tmp_path):
+    found = shown(tmp_path)
+    assert list(found) == ["retrieval", "speed"]
+    assert found["retrieval"]["command"].startswith("python -m genius.evaluation ")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"title": 7}', '{"parts": {}}', "NaN", '{"title": "\\ud800"}'])
+def test_what_is_no_report_is_a_sentence_without_the_path_of_the_server(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run" / "reports"
+    folder.mkdir(parents=True)
+    (folder / "health.json").write_text(text)
+    part = shown(tmp_path / "run")["health"]
+    assert part["title"] == "Health" and "run/reports/health.json is not a report" in part["reason"]
+    assert str(tmp_path) not in part["reason"] and "plots" not in part
+
+
+def test_files_whose_names_are_no_names_of_reports_are_left_alone(tmp_path):
+    (write_reports(tmp_path, "health") / "reports" / "<b>.json").write_text("{")
+    assert list(shown(tmp_path)) == ["retrieval", "speed", "health"]
+
+
+def test_an_opened_tab_is_sent_what_changed_and_reads_only_that_again(tmp_path, monkeypatch):
     run = write_reports(tmp_path)
     with gr.Blocks() as page, gr.Tab("Reports") as tab:
         reports_tab(SimpleNamespace(served=ServedRun(run), precompute=[]), tab)
-    (first,) = [event.fn for event in page.fns.values() if event.targets[0][1] == "select"]
-    shown, _, _, choice, *_ = first({}, None)
-    assert choice.value == "Global pool, test items" and first(shown, "Local pool, test items") == gr.skip()
-    file = report_file(run, "retrieval")
-    os.utime(file, (0, 0))
-    shown, _, _, choice, *_ = first(shown, "Local pool, test items")
-    assert choice.value == "Local pool, test items" and first(shown, choice.value) == gr.skip()
+    (on_open,) = [event.fn for event in page.fns.values() if event.targets[0][1] == "select"]
+    versions, found = on_open(())
+    assert len(found) == 5 and on_open(versions) == gr.skip()
+    os.utime(run / "reports" / "training.json", (0, 0))
+    read = section.cache_info().misses
+    assert on_open(versions)[0] != versions and section.cache_info().misses == read + 1
+
+
+def test_the_server_imports_no_module_of_the_evaluation():
+    code = "import sys, genius.ui.page, genius.ui.serving; print([n for n in sys.modules if 'genius.evaluation' in n])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

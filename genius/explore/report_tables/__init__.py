@@ -1,1 +1,0 @@
-"""The reports of a run as tables of strings, for the page."""

@@ -1,0 +1,121 @@
+"""What training reports: learning curves after every epoch, and the health of the codes.
+
+RUN/reports/training.json, .md    a table and plots for each stage that trains weights
+RUN/reports/health.json, .md      how well IDs distinguish items, and the use of the codes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from genius.errors import UserError
+from genius.evaluation.report import health_table
+from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table, version
+from genius.run import Run
+
+CURVES, HEALTH = "reports/training.json", "reports/health.json"
+VALIDATION = "val_"  # starts the name of a rate of validation queries; other figures are losses
+LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
+COMMAND = "python -m training COLLECTION RUN"
+CURVES_NOTE = (
+    "How the parts of the model learned. The loss (the error) should fall; validation (how often it is right on "
+    "questions it did not learn from) should rise. An epoch is one pass over all data."
+)
+HEALTH_NOTE = (
+    "How well the IDs of the training items distinguish them, and how many of the codes of each level are in use.\n\n"
+    "*Items alone*: share of the items whose ID no other has. *Validation hit@5*: of validation queries, by fused "
+    "features and by quantized ones; the difference is what quantization costs."
+)
+
+Epoch = dict[str, float]
+
+
+def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:
+    """Add an epoch to the stage's curve in the report; replaces it and later ones of an earlier try."""
+    curves = read_curves(run)
+    before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
+    curves[stage] = [*before, {"epoch": epoch} | {name: float(figure) for name, figure in figures.items()}]
+    curves_report(curves, version(run)).write(run.path / CURVES)
+
+
+def read_curves(run: Run) -> dict[str, list[Epoch]]:
+    """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as they were recorded. Raises UserError for a foreign file."""
+    try:
+        report = Report.load(run.path / CURVES)
+    except FileNotFoundError:
+        return {}
+    curves = {}
+    for table in report.tables:
+        names = [_recorded(column.name) for column in table.columns]
+        curves[table.title.lower()] = [
+            {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in table.rows
+        ]
+    return curves
+
+
+def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report:
+    """The report of all stages. version: of the program and the run."""
+    tables, plots, durations = [], [], []
+    for stage, epochs in curves.items():
+        names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
+        columns = [Column(_shown(name), *_form(name)) for name in names]
+        tables.append(Table(stage.capitalize(), columns, [[epoch.get(name) for name in names] for epoch in epochs]))
+        rates = [name for name in names if name.startswith(VALIDATION)]
+        losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
+        for kind, of_kind in (("loss", losses), ("validation", rates)):
+            if of_kind:
+                plots.append(_curves_plot(f"{stage.capitalize()}: {kind}", epochs, of_kind, kind == "validation"))
+        seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
+        durations.append(f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s")
+    return Report("Training", f"{CURVES_NOTE}\n\n{'; '.join(durations)}.", COMMAND, version, tables, plots)
+
+
+def _shown(name: str) -> str:
+    """val_hit_at_5 -> validation hit@5."""
+    return name.replace(VALIDATION, "validation ").replace("_at_", "@").replace("_", " ")
+
+
+def _recorded(name: str) -> str:
+    """The same, back."""
+    return name.replace("validation ", VALIDATION).replace("@", "_at_").replace(" ", "_")
+
+
+def _form(name: str) -> tuple[str, int]:
+    """Unit and digits of a column."""
+    if name.startswith(VALIDATION):
+        return "%", 2
+    return "", 1 if name == "seconds" else 4
+
+
+def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shares: bool) -> Plot:
+    series = []
+    for name in names:
+        known = [epoch for epoch in epochs if name in epoch]
+        points = [float(epoch["epoch"]) for epoch in known]
+        series.append(Series(_shown(name.removeprefix(VALIDATION)), points, [epoch[name] for epoch in known]))
+    positive = [value for one in series for value in one.y if value > 0]
+    log = not shares and bool(positive) and max(positive) > LOG_RATIO * min(positive)
+    return Plot(title, "lines", Axis("epoch"), Axis("share" if shares else "loss", "%" * shares, log), series)
+
+
+def health_report(health: Mapping[str, Any], version: str) -> Report:
+    """health: of `code_health`, and the hit rates on validation queries."""
+    rows: list[list[Cell]] = [[_shown(name), value] for name, value in health.items() if name != "levels"]
+    ids = Table("IDs", [Column("figure"), Column("value", digits=4)], rows)
+    return Report("Codes", HEALTH_NOTE, COMMAND, version, [ids, health_table(health)])
+
+
+def read_health(run: Run) -> dict[str, float]:
+    """The figures of the health report, but for the levels. Raises UserError if there is none."""
+    file = run.path / HEALTH
+    try:
+        report = Report.load(file)
+    except FileNotFoundError:
+        report = None
+    if report is None or report.tables[0].title != "IDs":
+        raise UserError(
+            f"{file} is missing or incomplete; train the quantizer again: "
+            f"python -m training.quantizer COLLECTION {run.path}"
+        )
+    return {_recorded(str(name)): value for name, value in report.tables[0].rows}
