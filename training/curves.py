@@ -36,7 +36,7 @@ def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:
     curves = read_curves(run)
     before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
     curves[stage] = [*before, {"epoch": epoch} | {name: float(figure) for name, figure in figures.items()}]
-    curves_report(curves, version(run)).write(run.path / CURVES)
+    curves_report(curves, version(run.path)).write(run.path / CURVES)
 
 
 def read_curves(run: Run) -> dict[str, list[Epoch]]:

@@ -1,5 +1,6 @@
 """Locked-tower training: heads learn on outputs of the towers that were computed once."""
 
+import json
 import shutil
 from contextlib import contextmanager
 from dataclasses import replace
