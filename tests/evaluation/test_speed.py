@@ -1,10 +1,6 @@
-"""python -m genius.evaluation.speed on a few hundred items: every figure is there, and the tables show it."""
+"""python -m genius.evaluation.speed on a few hundred items: every system is timed, and the report shows it."""
 
-import json
-import re
-import socket
-from dataclasses import replace
-from xml.etree import ElementTree
+import statistics
 
 import numpy as np
 import pytest
@@ -13,189 +9,223 @@ import torch
 from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
-from genius.evaluation.speed import faiss_indexes, machine, roofline, timed_systems
-from genius.evaluation.speed.__main__ import main, parse_names
-from genius.evaluation.speed.benchmark import COUNTED, Benchmark, SpeedOptions
-from genius.evaluation.speed.machine import processor_name
-from genius.evaluation.speed.roofline import search_operations
-from genius.evaluation.speed.speed_report import markdown
-from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
-from genius.evaluation.speed.workloads import realistic, uniform
-from genius.models.incremental_decoder import IncrementalDecoder
-from genius.search.beam import beam_search
-from genius.trie.pool import Pool
-from tests.evaluation.test_speed_equal_hit_rate import untrained_ivf
-from tests.evaluation.tiny_speed import CONFIG, tiny_setup
+from genius.evaluation.speed import measurements, systems
+from genius.evaluation.speed.__main__ import main
+from genius.evaluation.speed.measurements import (
+    CUT,
+    SpeedOptions,
+    Throughput,
+    equal_hit_rate,
+    fastest_equal,
+    mean_hit_rate,
+    text_queries,
+    whole_query,
+)
+from genius.evaluation.speed.systems import SYSTEMS, System, dense_of_run, ids_of_run
+from genius.reports import Report, Table
+from genius.schema import Modality, SearchOptions
+from tests.evaluation.test_speed_systems import exact_ivf
+from tests.evaluation.tiny_speed import CONFIG
 
-OPTIONS = SpeedOptions(items=(300, 600), batches=(1, 3), rounds=2, beams=5, max_items=(("HNSW", 300),))
-CPU = torch.device("cpu")
-
-
-@pytest.fixture(scope="module")
-def workloads(engine, collection):
-    queries = EncodedSplit.read(engine, collection, "test", None, seed=0).encoded
-    return {"uniform": uniform(600, CONFIG, 0, CPU), "realistic": realistic(600, engine, queries, 0)}
+TINY = ["--items", "40,100", "--batches", "1,2", "--rounds", "2", "--beams", "4", "--device", "cpu"]
+OPTIONS = SpeedOptions(items=(40, 100), batches=(1, 2), rounds=2, beams=4)
 
 
-@pytest.fixture(scope="module")
-def written(workloads, tmp_path_factory):
-    """The folder of a finished report."""
-    out = tmp_path_factory.mktemp("speed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roofline, "SIDE", 64)
-        patch.setattr(faiss_indexes, "build_ivf_pq", untrained_ivf)
-        benchmark = Benchmark(OPTIONS, out, out / "work", CPU, "python -m …")
-        for workload in workloads.values():
-            benchmark.measure(workload)
-    return out
-
-
-@pytest.fixture(scope="module")
-def report(written):
-    return json.loads((written / "speed.json").read_text())
-
-
-def test_every_system_is_timed_for_all_ids_sizes_and_batches(report):
-    found = {(cell["ids"], cell["items"], cell["batch"], cell["system"]) for cell in report["cells"]}
-
-    assert found == {
-        (ids, items, batch, system)
-        for ids in ("uniform", "realistic")
-        for items in (300, 600)
-        for batch in (1, 3)
-        for system in SYSTEM_BUILDERS
-        if system != "HNSW" or items == 300
-    }
-    assert len(found) == len(report["cells"])
-    for cell in report["cells"]:
-        times = cell["milliseconds"]
-        assert 0 < times["least"] <= times["median"] <= times["most"] and times["rounds"] == 2
-        assert cell["build_seconds"] >= 0 and cell["bytes_per_item"] > 0
-
-
-def test_the_minimum_time_is_operations_over_the_matrix_rate(report, workloads):
-    for cell in report["cells"]:
-        assert ("floor" in cell) == (cell["system"] in ("exact", "set", "fast"))
-        if "floor" in cell:
-            config = workloads[cell["ids"]].decoder.config
-            needed = search_operations(config, cell["rows"], not cell["system"].startswith("fast"))
-            assert cell["floor"] == pytest.approx(1000 * needed / cell["matrix_rate"])
-    scored = {(cell["ids"], cell["items"], cell["system"]): cell.get("rows") for cell in report["cells"]}
-    for ids, items, system in scored:
-        if system == "fast":
-            assert scored[ids, items, "fast"] < scored[ids, items, "set"] <= scored[ids, items, "exact"]
-
-
-def test_beams_and_candidates_are_counted_on_queries_of_the_workload(report, workloads):
-    for kind, workload in workloads.items():
-        pool = Pool.build(workload.packed[:300], workload.decoder.config.code_sizes)
-        queries = workload.draw_queries(COUNTED, 0)
-        found = beam_search(IncrementalDecoder(workload.decoder), queries.z, pool.trie, OPTIONS.beams, mode="set")
-        cell = next(
-            cell for cell in report["cells"] if (cell["ids"], cell["items"], cell["system"]) == (kind, 300, "set")
-        )
-        assert cell["rows"] == pytest.approx(found.scored.float().mean().item())
-        assert cell["candidates"] == pytest.approx((found.high - found.low).sum(1).float().mean().item())
-        assert cell["dtype"] == "float32"
-
-
-def test_guarantees_are_reported_for_both_kinds_of_ids(report):
-    assert set(report["agreement"]) == {"uniform, 300", "realistic, 300"}
-    for check in report["agreement"].values():
-        assert check["common_ids"] == 1 and check["largest_difference"] < 1e-4
-    assert set(report["certificates"]) == {
-        f"{ids}, {items}" for ids in ("uniform", "realistic") for items in OPTIONS.items
-    }
-    assert [(index["ids"], index["items"]) for index in report["indexes"]] == [
-        (ids, items) for ids in ("uniform", "realistic") for items in (300, 600)
-    ]
-
-
-def test_the_tables_show_the_figures_of_the_json(report, written):
-    text = (written / "speed.md").read_text()
-    assert text == markdown(report)
-
-    median = {
-        (cell["ids"], cell["items"], cell["batch"], cell["system"]): cell["milliseconds"]["median"]
-        for cell in report["cells"]
-    }
-    for kind in ("uniform", "realistic"):
-        part = re.search(rf"## {kind.capitalize()} IDs\n(.*?)(\n## |\Z)", text, re.DOTALL)[1]
-        for batch in (1, 3):
-            times, ratios = (
-                re.search(rf"### Batch {batch}: {title}.*?\n\n(.*?)\n\n", part, re.DOTALL)[1]
-                for title in ("milliseconds per query", "how many times faster")
-            )
-            for system in ("exact", "fast", "flat"):
-                own = [median[kind, items, batch, system] for items in (300, 600)]
-                published = [median[kind, items, batch, "generate"] for items in (300, 600)]
-                assert _row(times, system) == [f"{value:.2f} (2)" for value in own]
-                assert _row(ratios, system) == [f"{a / b:.1f}" for a, b in zip(published, own, strict=True)]
-            assert _row(times, "HNSW")[1] == "–"
-        scaling = re.search(r"### Time at the largest.*?\n\n(.*?)(\n\n|\Z)", part, re.DOTALL)[1]
-        assert _row(scaling, "set") == [
-            f"{median[kind, 600, batch, 'set'] / median[kind, 300, batch, 'set']:.2f}" for batch in (1, 3)
-        ]
-    assert "Not measured: these are times of a processor." in text
-
-
-def _row(table: str, name: str) -> list[str]:
-    line = next(line for line in table.splitlines() if line.startswith(f"| {name} "))
-    return [cell.strip() for cell in line.strip("|").split("|")][1:]
-
-
-def test_a_report_can_be_read_after_every_step(report):
-    for measured in range(0, len(report["cells"]), 7):
-        part = report | {"cells": report["cells"][:measured], "indexes": report["indexes"][:1]}
-        text = markdown(part)
-        assert text.startswith("# Speed of the search")
-        for batch in OPTIONS.batches:
-            shown = {cell["ids"] for cell in part["cells"] if cell["batch"] == batch}
-            assert text.count(f"### Batch {batch}: milliseconds") == len(shown)
-
-
-def test_the_figure_is_an_svg_file(written):
-    assert ElementTree.parse(written / "speed.svg").getroot().tag.endswith("svg")
-
-
-def test_the_command_measures_what_its_options_name_and_prints_the_report(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(roofline, "SIDE", 64)
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(systems, "build_ivf_pq", exact_ivf)
     monkeypatch.setattr(command, "DecoderConfig", lambda: CONFIG)
-    options = "--items 300 --batches 2 --ids uniform --rounds 1 --beams 4 --decoder-weight 0.5 --device cpu"
-
-    main([str(tmp_path / "out"), *options.split(), "--systems", "set; scan of quantized vectors"])
-
-    report = json.loads((tmp_path / "out/speed.json").read_text())
-    assert {cell["system"] for cell in report["cells"]} == {"set", "scan of quantized vectors"}
-    assert (report["items"], report["batches"], report["beams"], report["decoder_weight"]) == ([300], [2], 4, 0.5)
-    assert report["command"].startswith("python -m genius.evaluation.speed")
-    assert (tmp_path / "out/speed.md").read_text().strip() in capsys.readouterr().out
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["speed.json", "speed.md", "speed.svg"]
 
 
-def test_a_run_is_measured_at_equal_hit_rate_and_with_realistic_ids(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(roofline, "SIDE", 64)
-    options = "--items 100 --batches 1 --rounds 1 --systems set --device cpu --ids realistic"
-
-    main([str(tmp_path / "out"), "--run", str(run), *options.split()])
-
-    report = json.loads((tmp_path / "out/speed.json").read_text())
-    assert {cell["ids"] for cell in report["cells"]} == {"realistic"}
-    assert report["equal"]["queries"] == 12
+@pytest.fixture(scope="module")
+def queries(engine, collection) -> EncodedSplit:
+    """Three rows of queries."""
+    return EncodedSplit.read(engine, collection, "test", 3, seed=0)
 
 
-def test_unknown_names_and_realistic_ids_without_a_run_are_errors(tmp_path):
-    assert parse_names(" set; flat", "--systems", ";", SYSTEM_BUILDERS) == ("set", "flat")
-    with pytest.raises(UserError, match="--systems: 'annoy' is unknown; choose from generate; exact; "):
-        parse_names("set;annoy", "--systems", ";", SYSTEM_BUILDERS)
-    with pytest.raises(UserError, match="--systems: the list is empty; choose from generate; "):
-        main([str(tmp_path), "--systems", ""])
-    with pytest.raises(UserError, match="--ids: the list is empty; choose from uniform,"):
-        main([str(tmp_path), "--ids", ""])
-    with pytest.raises(UserError, match="--items ten: expected integers from 2"):
-        main([str(tmp_path), "--items", "ten"])
-    with pytest.raises(UserError, match="name one: --run RUN"):
-        main([str(tmp_path), "--ids", "realistic"])
+def columns(table: Table) -> dict[str, list]:
+    """Heading -> cells."""
+    return dict(zip(table.headings(), map(list, zip(*table.rows, strict=True)), strict=True))
+
+
+def test_one_command_times_every_system_and_writes_one_report(run, collection, tmp_path, capsys):
+    out = tmp_path / "out"
+    main([str(out), "--run", str(run), "--collection", str(collection.root), *TINY])
+
+    report = Report.load(out / "speed.json")
+    tables = {table.title: columns(table) for table in report.tables}
+    for kind in ("Uniform", "Realistic"):
+        for batch in (1, 2):
+            times = tables[f"{kind} IDs, batch {batch}, ms per query"]
+            assert times["system"] == list(SYSTEMS)
+            assert all(time > 0 for size in ("40", "100") for time in times[size])
+            faster = tables[f"{kind} IDs, batch {batch}, times as fast as generate"]
+            assert faster["40"][0] == 1
+        assert set(tables[f"{kind} IDs, bytes per item, without the weights of models"]["system"]) == set(SYSTEMS)
+    assert {"On the run", "At equal hit rate, batch 1", "At equal hit rate, batch 2", "One query"} <= tables.keys()
+    assert any(title.startswith("The paper's Figure 4") for title in tables)
+    assert report.command.startswith("python -m genius.evaluation.speed") and run.name in report.version
+    assert len(report.plots) == 2 * 2 + 2 + 1
+    text = (out / "speed.md").read_text()
+    assert text == report.to_markdown() and text.strip() in capsys.readouterr().out
+    assert sorted(file.name for file in out.iterdir()) == ["speed.json", "speed.md"]
+
+
+def test_systems_sizes_and_parts_can_be_chosen_and_large_collections_leave_some_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurements, "MAX_ITEMS", {"HNSW": 40})
+    main([str(tmp_path), *TINY, "--systems", "set; HNSW"])
+
+    tables = {table.title: columns(table) for table in Report.load(tmp_path / "speed.json").tables}
+    times = tables["Uniform IDs, batch 2, ms per query"]
+    assert times["system"] == ["set", "HNSW"] and times["100"][1] is None and times["40"][1] > 0
+    assert not any("generate" in title or "Realistic" in title for title in tables)
+
+
+def test_a_run_without_its_collection_is_searched_with_its_own_texts(run, tmp_path):
+    main([str(tmp_path), "--run", str(run), *TINY, "--ids", "realistic", "--parts", "search", "--systems", "fast"])
+    tables = Report.load(tmp_path / "speed.json").tables
+    assert all(table.title.startswith("Realistic IDs") for table in tables)
+
+
+def test_an_interrupted_benchmark_writes_what_it_has(tmp_path, monkeypatch):
+    measure = measurements.measure_in_turns
+    calls = []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) > 2:  # both batches of the first size are done
+            raise KeyboardInterrupt
+        return measure(*arguments)
+
+    monkeypatch.setattr(measurements, "measure_in_turns", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main([str(tmp_path), *TINY, "--systems", "set"])
+    (table, *_) = Report.load(tmp_path / "speed.json").tables
+    assert table.headings() == ["system", "40"]
+
+
+def test_medians_and_ratios_are_those_of_the_rounds(tmp_path, monkeypatch):
+    times = {"generate": [30.0, 300.0, 60.0], "set": [10.0, 100.0, 30.0, 30.0]}
+    monkeypatch.setattr(measurements, "measure_in_turns", lambda searches, draw, batch, rounds: times)
+    main([str(tmp_path), *TINY, "--systems", "generate;set"])
+
+    tables = {table.title: columns(table) for table in Report.load(tmp_path / "speed.json").tables}
+    assert tables["Uniform IDs, batch 1, ms per query"]["40"] == [statistics.median(spent) for spent in times.values()]
+    assert tables["Uniform IDs, batch 1, times as fast as generate"]["40"] == [1, 3]
+
+
+def by_hand(results, sets) -> float:
+    """Mean over rows of the share of queries with a positive among the first CUT."""
+    rates = []
+    for found, some in zip(results, sets, strict=True):
+        positives = np.split(some.qrels.rows, some.qrels.offsets[1:-1])
+        rates.append(
+            np.mean([bool(set(rows[:CUT]) & set(right)) for rows, right in zip(found, positives, strict=True)])
+        )
+    return float(np.mean(rates))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("exact", {"mode": "exact", "rerank": False}),
+        ("set + re-rank", {"mode": "set"}),
+        ("fast + re-rank", {"mode": "fast"}),
+        ("geometry", {"mode": "exact", "rerank": False, "decoder_weight": 0.0}),
+    ],
+)
+def test_the_modes_on_a_run_find_what_the_engine_serves(engine, collection, queries, name, options):
+    opened = [next(some.opened(collection, len(some))) for some in queries.sets]
+    served = [
+        [[hit.row for hit in result.hits] for result in engine.search(some, SearchOptions(k=CUT, **options))]
+        for some in opened
+    ]
+    assert mean_hit_rate(ids_of_run(engine)[name], queries) == pytest.approx(by_hand(served, queries.sets))
+
+
+def test_dense_search_on_a_run_finds_the_highest_cosines(engine, queries):
+    embeddings = engine.index.embeddings.astype(np.float32)
+    best = [
+        [np.argsort(-cosines, kind="stable").tolist() for cosines in row.embeddings @ embeddings.T]
+        for row in queries.rows
+    ]
+    dense = dense_of_run(engine)
+    for name in ("flat", "IVF-PQ, nprobe 128", "HNSW, efSearch 256"):
+        assert mean_hit_rate(dense[name], queries) == pytest.approx(by_hand(best, queries.sets))
+
+
+def test_all_rows_have_the_same_weight(queries):
+    answer = queries.sets[0].qrels.rows[:1]  # of the first query, returned for all
+    constant = System(lambda batch: np.tile(answer, (len(batch.z), 1)), 0.0, 0.0)
+    results = [[answer] * len(some) for some in queries.sets]
+    assert mean_hit_rate(constant, queries) == pytest.approx(by_hand(results, queries.sets))
+
+
+def test_the_fastest_dense_search_that_finds_as_much_is_the_equal():
+    rates = {"set": 0.4, "fast": 0.3, "best": 0.6, "poor": 0.29, "quick": 0.4 - 1e-12, "slow": 0.5}
+    medians = {"poor": 0.1, "quick": 3.0, "slow": 8.0}
+    dense = ("poor", "quick", "slow")
+    found = {name: fastest_equal(name, dense, rates, medians) for name in ("set", "fast", "best")}
+    assert found == {"set": "quick", "fast": "quick", "best": None}
+
+
+def test_equal_hit_rate_compares_times_and_bytes_of_each_mode(engine, queries):
+    measured = equal_hit_rate(engine, queries, OPTIONS)
+    systems_table, pairs, _ = measured.tables
+    cells = columns(systems_table)
+    size = dict(zip(cells["system"], cells["bytes per item"], strict=True))
+    assert size["exact + re-rank"] == size["exact"] + 2 * engine.index.config.dim
+    for name, equal, slower, more in pairs.rows:
+        if equal == "none finds as much":
+            assert slower is None and more is None
+        else:
+            assert slower > 0 and more == pytest.approx(size[name] / size[equal])
+
+
+def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
+    texts = text_queries(engine, seed=0)
+    known = {item.text for item in engine.index.items(range(engine.index.n)) if item.text}
+    asking = {each.text for each in engine.index.instructions if each[:2] == (Modality.TEXT, Modality.IMAGE)}
+    assert {query.text for query in texts} <= known and {query.instruction for query in texts} <= (asking or {""})
+
+    throughput = Throughput(engine, OPTIONS)
+    throughput.measure()
+    cells = columns(throughput.tables[0])
+    names = ["CLIP + flat", "GENIUS", "GENIUS, fast (ours)", "GRACE's structured IDs", "GRACE's numeric IDs"]
+    assert cells["system"] == names and all(speed > 0 for size in ("40", "100") for speed in cells[size])
+
+
+def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, monkeypatch):
+    shown, search = [], engine.search
+    monkeypatch.setattr(engine, "search", lambda queries: shown.extend(queries) or search(queries))
+    (table,) = whole_query(engine, OPTIONS).tables
+    cells = columns(table)
+    assert {"text tower", "search, set", "whole query: picture and text"} <= set(cells["one query"])
+    assert all(0 < least <= median for median, least in zip(cells["median, ms"], cells["least, ms"], strict=True))
+    pictures = [query.image.tobytes() for query in shown if query.image]
+    assert len(set(pictures)) == len(pictures) == 6  # of two ways, one to warm up and two rounds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--systems", "set;annoy"], "--systems: 'annoy' is unknown; choose from generate; exact; "),
+        (["--systems", ""], "--systems: the list is empty; choose from generate; "),
+        (["--ids", ""], "--ids: the list is empty; choose from uniform, realistic"),
+        (["--ids", "realistic"], "realistic IDs are those of a trained run; name one: --run RUN"),
+        (["--parts", "figure4"], "--parts figure4 measures a trained run; name one: --run RUN"),
+        (["--parts", "equal"], "name one: --run RUN --collection COLLECTION"),
+        (["--collection", "here"], "--collection is that of a run; name one: --run RUN"),
+        (["--run", "gone"], "gone is not a run"),
+        (["--items", "ten"], "--items ten: expected integers from 2"),
+        (["--rounds", "0"], "--rounds 0: expected an integer of at least 1"),
+    ],
+)
+def test_what_is_impossible_is_refused_in_a_sentence_before_anything_is_measured(tmp_path, arguments, message):
+    with pytest.raises(UserError) as refused:
+        main([str(tmp_path / "out"), *arguments])
+    assert message in str(refused.value) and "\n" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_run_in_place_of_the_directory_for_the_report_is_refused(run):
@@ -203,59 +233,7 @@ def test_a_run_in_place_of_the_directory_for_the_report_is_refused(run):
         main([str(run)])
 
 
-def test_a_size_at_which_no_system_is_built_is_left_out_of_the_times(workloads, tmp_path):
-    options = replace(OPTIONS, systems=("HNSW",), batches=(1,))
-
-    Benchmark(options, tmp_path, None, CPU, "python -m …").measure(workloads["uniform"])
-
-    report = json.loads((tmp_path / "speed.json").read_text())
-    assert [(cell["items"], cell["system"]) for cell in report["cells"]] == [(300, "HNSW")]
-    assert [index["items"] for index in report["indexes"]] == [300, 600]
-
-
-def test_the_processor_is_named_but_not_the_host(monkeypatch, tmp_path):
-    assert processor_name() and socket.gethostname() not in processor_name()
-    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "none")  # as on macOS
-    assert processor_name() and socket.gethostname() not in processor_name()
-
-
-def test_collections_too_large_for_memory_give_the_same_results_from_trie_and_disk(tmp_path, monkeypatch):
-    setup, found = tiny_setup(tmp_path), {}
-    queries = setup.workload.draw_queries(3, 0)
-    for name in ("generate", "flat"):
-        found[name, "memory"] = SYSTEM_BUILDERS[name](setup).search(queries)
-    monkeypatch.setattr(timed_systems, "MAX_IN_MEMORY", 100)
-    for name in ("generate", "flat"):
-        found[name, "disk"] = SYSTEM_BUILDERS[name](replace(setup)).search(queries)
-
-    assert found["generate", "memory"][0].equal(found["generate", "disk"][0])
-    for memory, disk in zip(found["flat", "memory"], found["flat", "disk"], strict=True):
-        np.testing.assert_allclose(memory, disk, atol=1e-5)
-
-
-def test_the_memory_of_a_system_is_that_of_its_arrays(report, workloads):
-    sizes = {(cell["ids"], cell["items"], cell["system"]): cell["bytes_per_item"] for cell in report["cells"]}
-    indexes = {(index["ids"], index["items"]): index["bytes_per_item"]["all"] for index in report["indexes"]}
-    for kind, workload in workloads.items():
-        assert sizes[kind, 600, "flat"] == 4 * workload.dim
-        assert sizes[kind, 300, "HNSW"] > 4 * workload.dim
-        assert sizes[kind, 600, "set"] == sizes[kind, 600, "exact"] == indexes[kind, 600]
-        assert sizes[kind, 600, "generate"] > sizes[kind, 600, "set"]
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("--systems", ""), ("--rounds", "0"), ("--beams", "-1"), ("--decoder-weight", "1.5"), ("--decoder-weight", "nan")],
-)
-def test_impossible_numbers_are_refused_before_anything_is_measured(tmp_path, option, value):
-    with pytest.raises(UserError, match=r"empty|at least 1|from 0 to 1"):
-        main([str(tmp_path / "out"), f"{option}={value}"])
-    assert not (tmp_path / "out").exists()
-
-
-def test_what_is_wrong_with_the_run_is_said_before_anything_is_measured(run, collection, tmp_path):
-    with pytest.raises(UserError, match="gone is not a run"):
-        main([str(tmp_path / "out"), "--run", str(tmp_path / "gone"), "--items", "300", "--device", "cpu"])
-    with pytest.raises(UserError, match="name one: --run RUN"):
-        main([str(tmp_path / "out"), "--collection", str(collection.root), "--items", "300", "--device", "cpu"])
-    assert not (tmp_path / "out").exists()
+def test_on_a_gpu_nothing_is_measured_in_eight_bits():
+    options = command.build_parser().parse_args(["out", "--decoder-dtype", "int8"])
+    with pytest.raises(UserError, match="in int8 on CPUs only, not on cuda; add --device cpu"):
+        command.chosen(options, torch.device("cuda"))

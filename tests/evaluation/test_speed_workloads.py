@@ -1,18 +1,14 @@
 """genius/evaluation/speed/workloads.py: IDs, queries and vectors of both kinds."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
 
-from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.speed import workloads
-from genius.evaluation.speed.workloads import Setup, realistic, uniform
+from genius.evaluation.speed.workloads import Setup, numeric_ids, realistic, structured_ids, uniform
+from genius.schema import Modality
 from genius.trie.ids import unpack
-from genius.trie.pool import Pool
 from tests.evaluation.tiny_speed import CONFIG, tiny_setup
 
 
@@ -70,9 +66,8 @@ def test_a_small_collection_is_the_beginning_of_a_large_one(engine, queries):
 def test_embeddings_are_those_of_the_run_and_near_them_for_recombined_items(engine, queries, tmp_path):
     n = engine.index.n
     workload = realistic(2 * n, engine, queries, seed=0)
-    pool = Pool.build(workload.packed, engine.index.code_sizes)
 
-    embeddings = Setup(workload, pool, 5, 1.0, "float32", tmp_path).embeddings.astype(np.float32)
+    embeddings = Setup.build(workload, 2 * n, 5, "float32", tmp_path).embeddings.astype(np.float32)
 
     own = engine.index.embeddings.astype(np.float32)
     np.testing.assert_allclose(np.sort(embeddings[:n], axis=0), np.sort(own, axis=0), atol=1e-3)
@@ -91,10 +86,32 @@ def test_embeddings_are_kept_in_half_precision_block_by_block(tmp_path, monkeypa
     assert setup.embeddings is embeddings and len(np.unique(embeddings, axis=0)) == 600
 
 
-def test_too_little_disk_space_is_reported_before_anything_is_written(tmp_path, monkeypatch):
-    setup = replace(tiny_setup(tmp_path))
-    monkeypatch.setattr(workloads.shutil, "disk_usage", lambda folder: SimpleNamespace(free=500))
+@pytest.mark.parametrize(("n", "levels"), [(2, 1), (30, 1), (31, 2), (900, 2), (901, 3), (30_000, 4)])
+def test_structured_ids_are_distinct_and_as_short_as_a_full_tree_allows(n, levels):
+    codes, sizes = structured_ids(n)
+    assert codes.shape == (n, levels) and sizes == (30,) * levels
+    assert len(np.unique(codes, axis=0)) == n
+    assert (codes.max(0) < sizes).all() and (codes.min(0) >= 0).all()
 
-    with pytest.raises(UserError, match="name another folder with --work, or fewer --items"):
-        _ = setup.embeddings
-    assert not list(tmp_path.iterdir())
+
+def test_numeric_ids_are_the_digits_of_the_numbers():
+    codes, sizes = numeric_ids(1_234)
+    assert sizes == (10,) * 4
+    assert (codes @ [1000, 100, 10, 1] == np.arange(1_234)).all()
+
+
+def test_other_ids_get_a_random_decoder_of_the_same_size():
+    workload = uniform(50, CONFIG, 0, torch.device("cpu"))
+    codes, sizes = structured_ids(50)
+    other = workload.with_random_decoder(codes, sizes, seed=0)
+    assert (other.decoder.config.width, other.decoder.config.layers) == (CONFIG.width, CONFIG.layers)
+    assert other.decoder.config.code_sizes == sizes and not other.decoder.config.geometry
+    assert np.array_equal(unpack(other.packed, sizes), codes)
+
+
+def test_candidates_of_one_modality_are_ids_of_that_modality_alone(engine, queries):
+    images = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
+    some = realistic(len(images), engine, queries, 0, images)
+    whole = realistic(engine.index.n, engine, queries, 0)
+    assert len(some.packed) == len(images) < len(whole.packed)
+    assert {row.tobytes() for row in some.packed} <= {row.tobytes() for row in whole.packed}

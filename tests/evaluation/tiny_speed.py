@@ -9,7 +9,6 @@ import torch
 
 from genius.evaluation.speed.workloads import Setup, uniform
 from genius.models.decoder import DecoderConfig
-from genius.trie.pool import Pool
 
 CONFIG = DecoderConfig(
     dim=48, levels=4, codebook_size=16, width=32, layers=2, heads=2, head_width=16, ff_width=48, prefix=3, dropout=0.0
@@ -19,4 +18,4 @@ CONFIG = DecoderConfig(
 def tiny_setup(folder: Path, items: int = 600, beams: int = 6, geometry: bool = False) -> Setup:
     """geometry: the decoder adds that of the codes to its logits."""
     workload = uniform(items, replace(CONFIG, geometry=geometry), seed=0, device=torch.device("cpu"))
-    return Setup(workload, Pool.build(workload.packed, CONFIG.code_sizes), beams, 1.0, "float32", folder)
+    return Setup.build(workload, items, beams, "float32", folder)

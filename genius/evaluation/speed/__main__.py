@@ -1,10 +1,12 @@
-"""Time the search of IDs against transformers' `generate` and dense search; writes OUT/speed.json, .md and .svg.
+"""Time the search: transformers' `generate`, our modes and faiss, side by side; writes OUT/speed.json and speed.md.
 
     python -m genius.evaluation.speed OUT
-    python -m genius.evaluation.speed OUT --run RUN        also realistic IDs, and equal hit rate on the run's queries
+    python -m genius.evaluation.speed OUT --run RUN
+    python -m genius.evaluation.speed OUT --run RUN --collection COLLECTION
     python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"
 
-The report is written after every step, so that an interrupted benchmark keeps its results.
+Random IDs by default; with --run also the run's IDs, the paper's Figure 4 and a whole query; with --collection also
+hit rates of its test queries, and which index of faiss equals each mode. An interrupted benchmark writes what it has.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from pathlib import Path
 
 import torch
 
+from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
     add_beams,
-    add_collection_and_device,
     add_decoder_dtype,
+    add_device,
     add_seed,
     command_line,
     command_parser,
@@ -29,54 +32,45 @@ from genius.evaluation.arguments import (
     parse_positive,
 )
 from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.redraw import run_collection
-from genius.evaluation.speed.benchmark import Benchmark, SpeedOptions
-from genius.evaluation.speed.equal_hit_rate import LIMIT
-from genius.evaluation.speed.timed_systems import SYSTEM_BUILDERS
+from genius.evaluation.speed.measurements import (
+    Measured,
+    Searches,
+    SpeedOptions,
+    Throughput,
+    equal_hit_rate,
+    text_queries,
+    whole_query,
+)
+from genius.evaluation.speed.systems import SYSTEMS
+from genius.evaluation.speed.timing import describe_machine
 from genius.evaluation.speed.workloads import ID_KINDS, realistic, uniform
 from genius.models.decoder import DecoderConfig
+from genius.reports import Report, version
 from genius.runtime import keep_freed_memory, usable_device
 from genius.search.engine import Engine
 
-GPU_BATCHES = (1, 64, 512)
+LIMIT = 50  # test queries of each (task, dataset) row
+PARTS = ("search", "equal", "figure4", "query")
 
 
 def build_parser() -> argparse.ArgumentParser:
     parser, default = command_parser("genius.evaluation.speed", __doc__), SpeedOptions()
     parser.add_argument("out", type=Path, help="directory for the report")
+    parser.add_argument("--run", type=Path, help="a directory made by python -m training")
+    parser.add_argument("--collection", type=Path, help="the run's, for its test queries")
+    add_device(parser)
     parser.add_argument(
-        "--run", type=Path, help="a directory made by python -m training: adds realistic IDs and equal hit rate"
+        "--parts", help=f"comma-separated: {', '.join(PARTS)} (default: search, with --run and --collection all)"
     )
-    add_collection_and_device(parser)
     parser.add_argument(
         "--items", default=",".join(map(str, default.items)), metavar="N,N,…", help="sizes of the collection"
     )
-    parser.add_argument("--batches", metavar="N,N,…", help="batch sizes (default: 1,32; on a GPU 1,64,512)")
-    parser.add_argument(
-        "--ids", help='comma-separated: uniform, realistic ("" for none; default: uniform, and with --run realistic)'
-    )
-    parser.add_argument(
-        "--systems", default=";".join(default.systems), help=f"separated by semicolons: {'; '.join(SYSTEM_BUILDERS)}"
-    )
-    parser.add_argument(
-        "--rounds",
-        type=partial(parse_positive, "--rounds"),
-        default=default.rounds,
-        help="per system (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--patience",
-        type=float,
-        default=default.patience,
-        help="seconds after which a system gets no more rounds, but at least two (default: %(default)s)",
-    )
+    parser.add_argument("--batches", default="1,32", metavar="N,N,…", help="batch sizes (default: %(default)s)")
+    parser.add_argument("--ids", help="comma-separated: uniform, realistic (default: uniform, with --run both)")
+    parser.add_argument("--systems", default=";".join(SYSTEMS), help=f"separated by semicolons: {'; '.join(SYSTEMS)}")
+    rounds = partial(parse_positive, "--rounds")
+    parser.add_argument("--rounds", type=rounds, default=default.rounds, help="per system (default: %(default)s)")
     add_beams(parser)
-    parser.add_argument(
-        "--decoder-weight",
-        type=float,
-        default=default.decoder_weight,
-        help="weight of the decoder against geometry (default: 1)",
-    )
     add_decoder_dtype(parser)
     add_seed(parser, "IDs, vectors and queries")
     parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
@@ -86,52 +80,84 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> None:
     options = build_parser().parse_args(arguments)
     device = usable_device(options.device)
-    measured = speed_options(options, device)
+    ids, parts, measuring = chosen(options, device)
     if (options.out / "manifest.json").is_file():
         raise UserError(
             f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
         )
     keep_freed_memory()
-    if options.run:  # before hours of uniform IDs: what is wrong with the run is said at once
+    engine = queries = None
+    if options.run:  # what is wrong with the run is said before hours of uniform IDs
         engine = Engine.load(options.run, options.device, options.decoder_dtype)
-        with run_collection(options.run, options.collection, "test") as collection:
-            queries = EncodedSplit.read(engine, collection, "test", LIMIT, measured.seed)
-    command = command_line("genius.evaluation.speed", arguments)
-    benchmark = Benchmark(measured, options.out, options.work, device, command)
-    if "uniform" in measured.ids:
-        benchmark.measure(uniform(max(measured.items), DecoderConfig(), measured.seed, device))
-    if options.run:
-        if "realistic" in measured.ids:
-            benchmark.measure(realistic(max(measured.items), engine, queries.encoded, measured.seed))
-        benchmark.measure_run(engine, queries)
-    benchmark.write()
-    print((options.out / "speed.md").read_text())
+    if options.collection:
+        queries = EncodedSplit.read(engine, Collection(options.collection), "test", LIMIT, measuring.seed)
+    for folder in filter(None, (options.out, options.work)):
+        folder.mkdir(parents=True, exist_ok=True)
+    measured: list[Measured] = []
+    try:
+        for kind in ids if "search" in parts else ():
+            measured.append(searches := Searches())
+            if kind == "uniform":
+                workload = uniform(max(measuring.items), DecoderConfig(), measuring.seed, device)
+            else:
+                drawn = queries.encoded if queries else engine.encode(text_queries(engine, measuring.seed))
+                workload = realistic(max(measuring.items), engine, drawn, measuring.seed)
+            searches.measure(workload, measuring)
+        if "equal" in parts:
+            measured.append(equal_hit_rate(engine, queries, measuring))
+        if "figure4" in parts:
+            measured.append(throughput := Throughput(engine, measuring))
+            throughput.measure()
+        if "query" in parts:
+            measured.append(whole_query(engine, measuring))
+    finally:
+        if any(part.tables for part in measured):
+            report(measured, measuring, device, options.run, arguments).save(options.out / "speed.json")
 
 
-def speed_options(options: argparse.Namespace, device: torch.device) -> SpeedOptions:
-    """What to measure. Raises UserError for an impossible value, and for what is said of a run that is not named."""
-    if not 0 <= options.decoder_weight <= 1:
-        raise UserError(f"--decoder-weight {options.decoder_weight}: expected a number from 0 to 1")
-    kinds = options.ids if options.ids is not None else ",".join(ID_KINDS[: 1 + (options.run is not None)])
-    ids = parse_names(kinds, "--ids", ",", ID_KINDS) if kinds or options.run is None else ()
-    if "realistic" in ids and options.run is None:
-        raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
+def report(
+    measured: Sequence[Measured],
+    options: SpeedOptions,
+    device: torch.device,
+    run: Path | None,
+    arguments: Sequence[str],
+) -> Report:
+    note = (
+        f"{describe_machine(device)}; {options.beams} beams, modes set and fast in {options.decoder_dtype}, seed "
+        f"{options.seed}.\n\nAll systems take turns in one process. A time is the median over at most {options.rounds} "
+        "rounds, a comparison the median of the ratios in the rounds that both had."
+    )
+    tables = [table for part in measured for table in part.tables]
+    plots = [plot for part in measured for plot in part.plots]
+    return Report("Speed", note, command_line("genius.evaluation.speed", arguments), version(run), tables, plots)
+
+
+def chosen(options: argparse.Namespace, device: torch.device) -> tuple[tuple[str, ...], tuple[str, ...], SpeedOptions]:
+    """The kinds of IDs, the parts and how they are measured. Raises UserError for what is impossible or unknown."""
     if options.collection and options.run is None:
         raise UserError("--collection is that of a run; name one: --run RUN")
-    systems = parse_names(options.systems, "--systems", ";", SYSTEM_BUILDERS)
-    batches = GPU_BATCHES if device.type == "cuda" else SpeedOptions.batches
-    return SpeedOptions(
+    possible = [*PARTS[:1], *(PARTS[1:2] if options.collection else ()), *(PARTS[2:] if options.run else ())]
+    parts = parse_names(options.parts, "--parts", ",", PARTS) if options.parts is not None else tuple(possible)
+    if missing := [part for part in parts if part not in possible]:
+        needed = "--run RUN --collection COLLECTION" if "equal" in missing else "--run RUN"
+        raise UserError(f"--parts {missing[0]} measures a trained run; name one: {needed}")
+    kinds = options.ids if options.ids is not None else ",".join(ID_KINDS[: 2 if options.run else 1])
+    ids = parse_names(kinds, "--ids", ",", ID_KINDS)
+    if "realistic" in ids and options.run is None:
+        raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
+    if device.type != "cpu" and options.decoder_dtype == "int8":
+        raise UserError(f"the decoder computes in int8 on CPUs only, not on {device}; add --device cpu")
+    measuring = SpeedOptions(
         items=parse_integers(options.items, "--items", 2),
-        batches=parse_integers(options.batches, "--batches", 1) if options.batches else batches,
-        ids=ids,
-        systems=systems,
+        batches=parse_integers(options.batches, "--batches", 1),
+        systems=parse_names(options.systems, "--systems", ";", tuple(SYSTEMS)),
         rounds=options.rounds,
-        patience=options.patience,
         beams=options.beams,
-        decoder_weight=options.decoder_weight,
         decoder_dtype=options.decoder_dtype,
         seed=options.seed,
+        work=options.work,
     )
+    return ids, parts, measuring
 
 
 def parse_names(text: str, option: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:

@@ -2,20 +2,28 @@
 
 A processor's speed changes from minute to minute, and between processes by more than the systems differ. So every
 round times each system once, on queries that no other round has, and starts with the next system. Compare medians
-over rounds.
+over rounds, and two systems by the median of their ratios in each round.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
-Queries = TypeVar("Queries")
-Times = dict[str, float]  # median, least, most: milliseconds per query; rounds
+import faiss
+import torch
+import transformers
 
-MIN_ROUNDS = 2  # even of a slow system
+Queries = TypeVar("Queries")
+Times = list[float]  # milliseconds per query of each round
+
+MIN_ROUNDS, PATIENCE = 2, 20.0  # a system that has had so many rounds gets no more after so many seconds
+CPUINFO = Path("/proc/cpuinfo")  # of Linux
 
 
 def measure_in_turns(
@@ -23,15 +31,16 @@ def measure_in_turns(
     draw_queries: Callable[[int, int], Queries],
     batch: int,
     rounds: int,
-    patience: float,
+    patience: float = PATIENCE,
     now: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Times]:
     """Time each system, if there are any, on one batch per round.
 
     draw_queries: (batch size, round) -> queries. A system returns when its results are complete; each answers one
-    query of round 0 first, which is not timed. patience: seconds after which a system that had `MIN_ROUNDS` drops out.
+    query of round 0 first, which is not timed.
     """
-    names, spent = list(systems), {name: [] for name in systems}
+    names = list(systems)
+    spent: dict[str, list[float]] = {name: [] for name in systems}  # seconds
     for search in systems.values():
         search(draw_queries(1, 0))
     for number in range(1, rounds + 1):
@@ -43,13 +52,38 @@ def measure_in_turns(
             start = now()
             systems[name](queries)
             spent[name].append(now() - start)
-    return {name: _times([1000 * second / batch for second in seconds]) for name, seconds in spent.items()}
+    return {name: [1000 * second / batch for second in seconds] for name, seconds in spent.items()}
 
 
-def _times(milliseconds: list[float]) -> Times:
-    return {
-        "median": statistics.median(milliseconds),
-        "least": min(milliseconds),
-        "most": max(milliseconds),
-        "rounds": len(milliseconds),
-    }
+def median_ratio(times: Times, others: Times) -> float:
+    """How many times as long the first take: the median over the rounds that both had."""
+    return statistics.median(first / second for first, second in zip(times, others))
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has finished its work."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def describe_machine(device: torch.device) -> str:
+    """The machine that is timed and the versions of the libraries, without the name of the host."""
+    parts = [processor_name(), f"{torch.get_num_threads()} of {os.cpu_count()} threads"]
+    if device.type == "cuda":
+        parts.append(torch.cuda.get_device_name(device))
+    versions = (("torch", torch.__version__), ("transformers", transformers.__version__), ("faiss", faiss.__version__))
+    return ", ".join(
+        [*parts, f"Python {platform.python_version()}", *(f"{name} {version}" for name, version in versions)]
+    )
+
+
+def processor_name() -> str:
+    """The processor's name, and the instruction sets that matter for matrix products."""
+    try:
+        lines = CPUINFO.read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = {name.strip(): value.strip() for name, value in (line.split(":", 1) for line in lines if ":" in line)}
+    flags = fields.get("flags", "").split()
+    known = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in flags]
+    return f"{fields.get('model name', platform.machine())} ({', '.join(known)})"

@@ -1,9 +1,10 @@
-"""What the benchmark searches: IDs, a decoder, queries and vectors, of two kinds.
+"""What is searched: IDs, a decoder, queries and vectors.
 
-`uniform`: random IDs, an untrained decoder of the paper's size, queries and vectors in random directions.
-`realistic`: the IDs of a trained run, its decoder, its own test queries and embeddings. A collection larger than the
-run's adds items whose IDs begin like the ID of one item of the run and end like that of another, and whose vectors
-are noisy copies of the first item's. So prefixes branch as unevenly as those of the run.
+    uniform      random IDs, an untrained decoder of the paper's size, queries and vectors in random directions
+    realistic    the IDs of a run, its decoder and embeddings; a collection larger than the run's adds items whose IDs
+                 begin like that of one item of the run and end like that of another, and whose vectors are noisy
+                 copies of the first item's, so prefixes branch as unevenly as those of the run
+    GRACE's      structured and numeric IDs, by a decoder of the same size with random weights
 
 A small collection is the beginning of a large one.
 
@@ -12,9 +13,8 @@ Shapes: n items, d dim, M levels, B bytes of a packed ID.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,7 +23,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.errors import UserError
 from genius.files import disk_errors_explained, write_array
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.search.engine import Engine
@@ -34,6 +33,7 @@ from genius.trie.pool import Pool
 ID_KINDS = ("uniform", "realistic")  # see above
 BLOCK = 16_384  # vectors in memory at once
 NOISE = 0.1  # length of what is added to the embedding of a copied item
+BRANCHES, LEAF = 30, 30  # of GRACE's structured IDs
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,14 @@ class Workload:
     draw_queries: Callable[[int, int], EncodedQueries]  # (count, round) -> queries; other ones in each round
     vectors: Callable[[np.ndarray], Tensor]  # rows (b,) -> (b, d), normalized
 
-    @property
-    def dim(self) -> int:
-        return self.draw_queries(1, 0).embeddings.shape[1]
+    def with_random_decoder(self, codes: np.ndarray, code_sizes: tuple[int, ...], seed: int) -> Workload:
+        """Other IDs, codes (n, M), and a decoder of the same size with random weights."""
+        torch.manual_seed(seed)
+        config = replace(
+            self.decoder.config, levels=len(code_sizes), sizes=code_sizes, geometry=False, decoder_weight=1.0
+        )
+        decoder = IDDecoder(config).eval().to(self.decoder.codebooks[0].device)
+        return replace(self, decoder=decoder, packed=pack(codes, code_sizes))
 
 
 @dataclass(frozen=True)
@@ -58,9 +63,14 @@ class Setup:
     workload: Workload
     pool: Pool
     beams: int
-    decoder_weight: float
     decoder_dtype: str  # of the decoder in modes set and fast
     folder: Path  # for the embeddings, if a system needs them
+
+    @classmethod
+    def build(cls, workload: Workload, items: int, beams: int, decoder_dtype: str, folder: Path) -> Setup:
+        config, device = workload.decoder.config, workload.decoder.codebooks[0].device
+        pool = Pool.build(workload.packed[:items], config.code_sizes, np.arange(items), device)
+        return cls(workload, pool, beams, decoder_dtype, folder)
 
     @property
     def items(self) -> int:
@@ -68,21 +78,12 @@ class Setup:
 
     @cached_property
     def embeddings(self) -> np.ndarray:
-        """(items, d) fp16, memory-mapped. Raises UserError if the disk has no room for them."""
-        size, free = 2 * self.items * self.workload.dim, shutil.disk_usage(self.folder).free
-        if size > free:
-            raise UserError(
-                f"the vectors of {self.items:,} items take {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free in "
-                f"{self.folder}; name another folder with --work, or fewer --items"
-            )
+        """(items, d) fp16, memory-mapped. Raises UserError if they cannot be written."""
+        dim = self.workload.vectors(np.arange(1)).shape[1]
         file, blocks = self.folder / "embeddings.npy", np.array_split(np.arange(self.items), -(-self.items // BLOCK))
-        with disk_errors_explained(self.folder):
-            write_array(
-                file,
-                (self.items, self.workload.dim),
-                np.float16,
-                (self.workload.vectors(rows).numpy() for rows in blocks),
-            )
+        with disk_errors_explained(self.folder, "name another folder with --work, or fewer --items"):
+            parts = (self.workload.vectors(rows).numpy() for rows in blocks)
+            write_array(file, (self.items, dim), np.float16, parts)
         return np.load(file, mmap_mode="r")
 
 
@@ -126,14 +127,36 @@ def realistic(
     kept = rng.integers(min(2, len(sizes) - 1), len(sizes), size=items)  # leading codes
     codes = np.where(np.arange(len(sizes)) < kept[:, None], known[begins], known[ends])
 
-    def draw_queries(count: int, number: int) -> EncodedQueries:
-        rng = np.random.default_rng((seed, 0, number))
-        return queries.select(torch.from_numpy(rng.integers(len(queries.z), size=count)))
-
     def vectors(chosen: np.ndarray) -> Tensor:
         exact = torch.from_numpy(np.asarray(index.embeddings[rows[begins[chosen]]], dtype=np.float32))
         rng = np.random.default_rng((seed, 1, int(chosen[0])))
         noise = torch.from_numpy(rng.standard_normal(exact.shape, dtype=np.float32)) * NOISE / exact.shape[1] ** 0.5
         return F.normalize(torch.where(torch.from_numpy(chosen < n)[:, None], exact, exact + noise))
 
-    return Workload("realistic", engine.decoder, pack(codes, sizes), draw_queries, vectors)
+    return Workload("realistic", engine.decoder, pack(codes, sizes), sampled(queries, seed), vectors)
+
+
+def sampled(queries: EncodedQueries, seed: int) -> Callable[[int, int], EncodedQueries]:
+    """(count, round) -> some of these queries; other ones in each round."""
+
+    def draw_queries(count: int, number: int) -> EncodedQueries:
+        rng = np.random.default_rng((seed, 0, number))
+        return queries.select(torch.from_numpy(rng.integers(len(queries.z), size=count)))
+
+    return draw_queries
+
+
+def structured_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
+    """GRACE's: (n, M) codes of a full tree, the last the number within its leaf; and the codes of each level."""
+    depth = 0
+    while LEAF * BRANCHES**depth < n:
+        depth += 1
+    leaf, number = np.divmod(np.arange(n), LEAF)
+    path = [leaf // BRANCHES**power % BRANCHES for power in range(depth - 1, -1, -1)]
+    return np.stack([*path, number], axis=1).astype(np.int32), (BRANCHES,) * depth + (LEAF,)
+
+
+def numeric_ids(n: int) -> tuple[np.ndarray, tuple[int, ...]]:
+    """GRACE's: (n, M) decimal digits of 0 … n − 1, and the codes of each level."""
+    digits = max(2, len(str(n - 1)))
+    return (np.arange(n)[:, None] // 10 ** np.arange(digits - 1, -1, -1) % 10).astype(np.int32), (10,) * digits

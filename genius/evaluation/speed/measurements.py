@@ -1,0 +1,304 @@
+"""What is measured, each as tables and plots: searches, equal hit rate, the paper's Figure 4 and a whole query.
+
+Shapes: b queries, q queries of a row, n items, K results.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from PIL import Image, ImageOps
+
+from genius.errors import UserError
+from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.speed.systems import MAX_ITEMS, SYSTEMS, System, dense_of_run, ids_of_run
+from genius.evaluation.speed.timing import measure_in_turns, median_ratio
+from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
+from genius.metrics.hit_rate import first_hits, hit_rate
+from genius.reports import Axis, Cell, Column, Plot, Series, Table
+from genius.schema import DECODER_DTYPES, Modality, Query, SearchOptions
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
+from genius.texts import query_text
+
+CUT = 5  # k of the hit rate
+BATCH = 64  # queries searched together where time does not matter
+TEXTS = 256  # of the run's items that queries are drawn from
+SIDES = (512, 384)  # of a picture, in pixels
+ROUNDING = 1e-9  # two means over rows that are equal on paper may differ by this
+TEXT, INSTRUCTION = "a red car in front of an old house, seen from the left", "Find a picture that shows this."
+CLIP, GENIUS, FAST = "CLIP + flat", "GENIUS", "GENIUS, fast (ours)"
+STRUCTURED, NUMERIC = "GRACE's structured IDs", "GRACE's numeric IDs"
+EXPLAINED = {  # kind of IDs -> what they are
+    "uniform": "Random IDs and an untrained decoder of the paper's size (T5-small, 9 codes of 4,096).",
+    "realistic": "The run's decoder. IDs are the run's; a larger collection adds IDs that begin like one of them and "
+    "end like another.",
+}
+
+
+@dataclass(frozen=True)
+class SpeedOptions:
+    """How to measure."""
+
+    items: tuple[int, ...] = (10_000, 100_000, 1_000_000, 5_600_000)
+    batches: tuple[int, ...] = (1, 32)
+    systems: tuple[str, ...] = tuple(SYSTEMS)
+    rounds: int = 9
+    beams: int = 50
+    decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder in modes set and fast
+    seed: int = 0
+    work: Path | None = None  # for large temporary files
+
+
+@dataclass
+class Measured:
+    """What a measurement gave so far."""
+
+    tables: list[Table] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
+
+
+class Searches(Measured):
+    """The search alone, of every system at every size and batch size."""
+
+    def measure(self, workload: Workload, options: SpeedOptions) -> None:
+        """After each size, the tables and plots hold all sizes so far."""
+        cells: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)  # title -> (system, items) -> value
+        for items in options.items:
+            with TemporaryDirectory(dir=options.work) as folder:
+                setup = Setup.build(workload, items, options.beams, options.decoder_dtype, Path(folder))
+                names = [name for name in options.systems if items <= MAX_ITEMS.get(name, items)]
+                systems = {name: SYSTEMS[name](setup) for name in names}
+                searches = {name: system.search for name, system in systems.items()}
+                for batch in options.batches:
+                    print(f"{workload.kind} IDs, {items:,} items, batch {batch}", flush=True)
+                    times = measure_in_turns(searches, workload.draw_queries, batch, options.rounds)
+                    for name, spent in times.items():
+                        cells[f"batch {batch}, ms per query"][name, items] = statistics.median(spent)
+                        if "generate" in times:
+                            ratio = median_ratio(times["generate"], spent)
+                            cells[f"batch {batch}, times as fast as generate"][name, items] = ratio
+            for name, system in systems.items():
+                cells["bytes per item, without the weights of models"][name, items] = system.bytes_per_item
+                cells["built, s"][name, items] = system.build_seconds
+            shown = {f"{workload.kind.capitalize()} IDs, {title}": values for title, values in cells.items() if values}
+            self.tables = [
+                by_size(title, values, EXPLAINED[workload.kind], "high" if title.endswith("generate") else "low")
+                for title, values in shown.items()
+            ]
+            timed = [title for title in shown if title.endswith("ms per query")]
+            self.plots = [lines(title, shown[title], Axis("items", log=True), "ms per query") for title in timed]
+
+
+def by_size(title: str, cells: dict[tuple[str, int], float], note: str, best: Literal["high", "low"]) -> Table:
+    """A row for each system and a column for each size; cells: (system, size) -> value."""
+    sizes = sorted({size for _, size in cells})
+    columns = [Column("system"), *(Column(f"{size:,}", "", 2, best) for size in sizes)]
+    names = dict.fromkeys(name for name, _ in cells)
+    return Table(title, columns, [[name, *(cells.get((name, size)) for size in sizes)] for name in names], note)
+
+
+def lines(title: str, cells: dict[tuple[str, int], float], x: Axis, y: str) -> Plot:
+    """A line for each system."""
+    series = []
+    for name in dict.fromkeys(name for name, _ in cells):
+        sizes = [size for system, size in cells if system == name]
+        series.append(Series(name, [float(size) for size in sizes], [cells[name, size] for size in sizes]))
+    return Plot(title, "lines", x, Axis(y, log=True), series)
+
+
+def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions) -> Measured:
+    """IDs and dense search on the run's own test queries in the global pool: time and memory at equal hit rate."""
+    dense = dense_of_run(engine)
+    systems = ids_of_run(engine) | dense
+    rates = {name: mean_hit_rate(system, queries) for name, system in systems.items()}
+    searches = {name: system.search for name, system in systems.items()}
+    draw = sampled(queries.encoded, options.seed)
+    times = {batch: measure_in_turns(searches, draw, batch, options.rounds) for batch in options.batches}
+    medians = {batch: {name: statistics.median(spent) for name, spent in times[batch].items()} for batch in times}
+    rows = [
+        [name, rates[name], *(medians[batch][name] for batch in options.batches), system.bytes_per_item]
+        for name, system in systems.items()
+    ]
+    columns = [Column("system"), Column(f"hit@{CUT}", "%", 1, "high")]
+    columns += [Column(f"batch {batch}", "ms", 2, "low") for batch in options.batches]
+    note = (
+        f"{engine.index.n:,} items, {len(queries.cuts):,} test queries in {len(queries.sets)} rows, global pool, the "
+        f"run's decoder weight. Hit rate at {CUT}: mean over rows; median milliseconds of the search alone."
+    )
+    tables = [Table("On the run", [*columns, Column("bytes per item", "", 0, "low")], rows, note)]
+    plots = []
+    for batch in options.batches:
+        pairs: list[list[Cell]] = []
+        for name in systems:
+            if name not in dense:
+                equal = fastest_equal(name, dense, rates, medians[batch])
+                slower = median_ratio(times[batch][name], times[batch][equal]) if equal else None
+                more = systems[name].bytes_per_item / systems[equal].bytes_per_item if equal else None
+                pairs.append([name, equal or "none finds as much", slower, more])
+        columns = [Column("IDs"), Column("equaled by"), Column("× its time", "", 2), Column("× its bytes", "", 2)]
+        note = "The fastest dense search that finds at least as much, and how much more time and bytes IDs need."
+        tables.append(Table(f"At equal hit rate, batch {batch}", columns, pairs, note))
+        kinds = {name: name.split(",")[0] if name in dense else name for name in systems}
+        series = []  # a line for all settings of an index
+        for kind in dict.fromkeys(kinds.values()):
+            names = [name for name in systems if kinds[name] == kind]
+            series.append(Series(kind, [medians[batch][name] for name in names], [rates[name] for name in names]))
+        title = f"Hit rate by time, batch {batch}"
+        plots.append(Plot(title, "lines", Axis("ms per query", log=True), Axis(f"hit@{CUT}", "%"), series))
+    return Measured(tables, plots)
+
+
+def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
+    """Hit rate at CUT, the mean over (task, dataset) rows."""
+    rates = []
+    for row, query_set in zip(queries.rows, queries.sets, strict=True):
+        ranked = np.concatenate([system.search(batch) for batch in row.split(BATCH)])
+        rates.append(hit_rate(first_hits(ranked, query_set.qrels), CUT))
+    return float(np.mean(rates))
+
+
+def fastest_equal(name: str, dense: Sequence[str], rates: dict[str, float], medians: dict[str, float]) -> str | None:
+    """The fastest dense search whose hit rate is at least that of `name`; None if there is none."""
+    able = [other for other in dense if rates[other] >= rates[name] - ROUNDING]
+    return min(able, key=lambda other: medians[other], default=None)
+
+
+class Throughput(Measured):
+    """The paper's Figure 4: queries per second by number of candidates, from the text to the results.
+
+    Texts ask for images, and every system encodes them itself. Candidates are the run's images, and IDs recombined from
+    theirs. GRACE writes its IDs with Flamingo-3B; here every decoder has the layers and width of the run's, those of
+    GRACE's IDs random weights, so only the identifiers differ.
+    """
+
+    def __init__(self, engine: Engine, options: SpeedOptions):
+        """Raises UserError if the run has no text or no image."""
+        super().__init__()
+        self._engine, self._options = engine, options
+        self._texts = [query_text(query.instruction, query.text) for query in text_queries(engine, options.seed)]
+        self._images = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
+        if not len(self._images):
+            raise UserError("no item of the run is an image, so text queries find none; name another run")
+
+    def measure(self) -> None:
+        options, sizes = self._options, self._options.items
+        nothing = EncodedQueries.from_vectors(*np.zeros((2, 1, self._engine.encoder.dim), dtype=np.float32))
+        workload = realistic(max(sizes), self._engine, nothing, options.seed, self._images)
+        batch, title = max(options.batches), "The paper's Figure 4, queries per second by number of candidates"
+        cells: dict[tuple[str, int], float] = {}
+        for items in sizes:
+            print(f"Figure 4, {items:,} candidates", flush=True)
+            with TemporaryDirectory(dir=options.work) as folder:
+                systems = self._systems(workload, items, Path(folder))
+                times = measure_in_turns(systems, self._draw, batch, options.rounds)
+            cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
+            self.tables = [by_size(title, cells, self._note(batch), "high")]
+            self.plots = [lines(title, cells, Axis("candidates", log=True), "queries per second")]
+
+    def _systems(self, workload: Workload, items: int, folder: Path) -> dict[str, Callable[[list[str]], Any]]:
+        """How each system searches for texts."""
+        options = self._options
+
+        def built(name: str, workload: Workload) -> Callable[[EncodedQueries], Any]:
+            return SYSTEMS[name](Setup.build(workload, items, options.beams, "float32", folder)).search
+
+        dense, exact, fast = built("flat", workload), built("exact", workload), built("fast", workload)
+        searches = {
+            CLIP: lambda texts: dense(self._encode(texts, fuse=False)),
+            GENIUS: lambda texts: exact(self._encode(texts, fuse=True)),
+            FAST: lambda texts: fast(self._encode(texts, fuse=True)),
+        }
+        for name, scheme in ((STRUCTURED, structured_ids), (NUMERIC, numeric_ids)):
+            codes, code_sizes = scheme(items)
+            rival = built("exact", workload.with_random_decoder(codes, code_sizes, options.seed))
+            searches[name] = lambda texts, rival=rival: rival(self._encode(texts, fuse=False))
+        return searches
+
+    @torch.inference_mode()
+    def _encode(self, texts: list[str], fuse: bool) -> EncodedQueries:
+        """The embeddings of texts, and their fused features where a decoder reads them."""
+        features = self._engine.encoder.encode([None] * len(texts), texts)
+        embeddings = features.embedding()
+        return EncodedQueries(None, embeddings, self._engine.fusion(features) if fuse else embeddings)
+
+    def _draw(self, count: int, number: int) -> list[str]:
+        """Other texts in each round."""
+        rows = np.random.default_rng((self._options.seed, number)).integers(len(self._texts), size=count)
+        return [self._texts[row] for row in rows]
+
+    def _note(self, batch: int) -> str:
+        parameters = sum(weights.numel() for weights in self._engine.decoder.parameters())
+        return (
+            f"From the text to the results, batches of {batch}, {self._options.beams} beams; every system encodes the "
+            f"texts itself. The decoder has {parameters / 1e6:.1f} million parameters; those of the other identifiers "
+            "have its layers and width and random weights (the paper: T5-small for GENIUS, Flamingo-3B for GRACE). The "
+            f"first {len(self._images):,} candidates are the run's images, the others are recombined from them."
+        )
+
+
+def text_queries(engine: Engine, seed: int) -> list[Query]:
+    """Texts of items, with an instruction that asks for images. Raises UserError if no item has a text."""
+    index = engine.index
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(index.modalities != Modality.IMAGE))[:TEXTS]
+    texts = [item.text for item in index.items(rows) if item.text]
+    if not texts:
+        raise UserError("no item of the run has a text, so there are no text queries; name another run")
+    asking = [known.text for known in index.instructions if known[:2] == (Modality.TEXT, Modality.IMAGE)]
+    return [Query(text=text, instruction=asking[0] if asking else "") for text in texts]
+
+
+def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
+    """What one person waits for: each stage, and whole searches. The pictures are random, and new in every round,
+    because the engine remembers those that it has seen.
+    """
+    encoder, device, text = engine.encoder, engine.device, query_text(INSTRUCTION, TEXT)
+    present, none = torch.ones(1, dtype=torch.bool), torch.zeros(0)
+    encoded = engine.encode([Query(text=TEXT, instruction=INSTRUCTION)])
+
+    def draw(count: int, number: int) -> Image.Image:
+        rng = np.random.default_rng((options.seed, number))
+        small = rng.integers(0, 255, (12, 16, 3), dtype=np.uint8)
+        return Image.fromarray(small).resize(SIDES, Image.Resampling.BICUBIC)
+
+    @torch.inference_mode()
+    def image_tower(picture: Image.Image) -> None:
+        encoder(encoder.preprocess([picture]).to(device), present, none, ~present).image.cpu()
+
+    @torch.inference_mode()
+    def text_tower(_: Image.Image) -> None:
+        encoder(none, ~present, encoder.tokenize([text]).to(device), present).text.cpu()
+
+    def search(mode: str | None) -> Callable[[Image.Image], object]:
+        return lambda _: engine.retrieve(encoded, SearchOptions(mode=mode))
+
+    def whole(text: str, pictured: bool) -> Callable[[Image.Image], object]:
+        def search_whole(picture: Image.Image) -> object:
+            unseen = ImageOps.mirror(picture) if text else picture
+            return engine.search([Query(text, unseen if pictured else None, INSTRUCTION)])
+
+        return search_whole
+
+    stages = {
+        "resize a picture, image tower": image_tower,
+        "text tower": text_tower,
+        "search, as served": search(None),
+        "search, exact": search("exact"),
+        "search, set": search("set"),
+        "search, fast": search("fast"),
+        "whole query: text": whole(TEXT, False),
+        "whole query: picture": whole("", True),
+        "whole query: picture and text": whole(TEXT, True),
+    }
+    times = measure_in_turns(stages, draw, 1, options.rounds)
+    rows = [[name, statistics.median(spent), min(spent)] for name, spent in times.items()]
+    columns = [Column("one query"), Column("median", "ms", 1), Column("least", "ms", 1)]
+    return Measured([Table("One query", columns, rows, f"Batch 1, {engine.index.n:,} items.")])

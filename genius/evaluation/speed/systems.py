@@ -1,0 +1,266 @@
+"""The systems that are timed, by name, each built over a collection.
+
+Shapes: b queries, d feature dim, w beams, M levels, n items, K results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import faiss
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import LogitsProcessor, LogitsProcessorList, PrefixConstrainedLogitsProcessor
+
+from genius.evaluation.speed.timing import synchronize
+from genius.evaluation.speed.workloads import Setup
+from genius.models.decoder import IDDecoder, codeword_scores
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.schema import SearchOptions
+from genius.search.candidate_search import CandidateSearch
+from genius.search.candidates import Candidates, expand_beams
+from genius.search.dense import (
+    add_all,
+    build_hnsw,
+    build_ivf_pq,
+    flat_search,
+    norms_by_row,
+    quantized_norms,
+    quantized_search,
+)
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
+from genius.trie.ids import IDTable
+from genius.trie.pool import Pool
+
+K = 50  # results
+EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
+PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
+MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in float32
+MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 1_000_000}  # for which these are built, among other systems
+MAX_TRAINING = 50_000  # vectors that IVF-PQ is trained on
+DIMS_PER_BYTE = 8  # of IVF-PQ
+CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
+DEAD_END = [0]  # after an invalid prefix, which a beam of probability 0 may be
+
+AllowedTokens = Callable[[int, Tensor], list[int]]  # query number, tokens so far -> tokens that may follow
+
+
+@dataclass(frozen=True)
+class System:
+    """A system over one collection, built."""
+
+    search: Callable[[EncodedQueries], Any]  # -> rows (b, K), best first, padded with −1; of generate, see Generate
+    build_seconds: float
+    bytes_per_item: float  # without the weights of models
+
+
+class GeometryLogits(LogitsProcessor):
+    """Adds the geometry of the next level's codes, which `IDDecoder` adds to the logits of T5, before the softmax."""
+
+    def __init__(self, decoder: IDDecoder, z: Tensor, beams: int):
+        self._decoder, self._z = decoder, z.repeat_interleave(beams, dim=0)  # (b · w, d)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """input_ids (b · w, 1 + level), scores (b · w, V) log-probabilities -> those with geometry."""
+        config, level, residual = self._decoder.config, input_ids.shape[1] - 1, self._z
+        codebooks = self._decoder.codebooks
+        for token, offset, codebook in zip(input_ids.T[1:], config.offsets, codebooks):
+            residual = residual - codebook[(token - offset).clamp(0, len(codebook) - 1)]  # clamp: dead ends
+        scaled = codeword_scores(residual, codebooks[level]) * self._decoder.log_scales[level].exp()
+        start, end = config.offsets[level], config.offsets[level] + len(codebooks[level])
+        return (scores + F.pad(scaled, (start, config.vocabulary - end))).log_softmax(-1)
+
+
+class Generate:
+    """The published search: `generate` of transformers, constrained by a Python callback per beam."""
+
+    def __init__(self, decoder: IDDecoder, allowed: AllowedTokens, beams: int):
+        self._decoder, self._allowed, self._beams = decoder, allowed, beams
+        self._offsets = torch.tensor(decoder.config.offsets)
+
+    @torch.inference_mode()
+    def __call__(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """features (b, d) -> codes (b, w, M) and scores (b, w). Codes of beams of probability 0 are meaningless."""
+        config, t5 = self._decoder.config, self._decoder.t5
+        processors = LogitsProcessorList([PrefixConstrainedLogitsProcessor(self._allowed, self._beams)])
+        if config.geometry:
+            processors.insert(0, GeometryLogits(self._decoder, features.to(t5.device), self._beams))
+        prefix = self._decoder.project(features.to(t5.device)).unflatten(-1, (config.prefix, config.width))
+        output = t5.generate(
+            inputs_embeds=prefix,
+            attention_mask=torch.ones(prefix.shape[:2], device=prefix.device),
+            num_beams=self._beams,
+            num_return_sequences=self._beams,
+            max_new_tokens=config.levels,
+            length_penalty=0.0,
+            do_sample=False,
+            use_cache=True,
+            logits_processor=processors,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+        codes = output.sequences[:, 1:].cpu() - self._offsets  # after the start token
+        return (
+            codes.view(len(features), self._beams, config.levels),
+            output.sequences_scores.cpu().view(len(features), self._beams),
+        )
+
+
+def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
+    """The tokens that may follow a prefix, from our trie; what follows the last prefixes is kept.
+
+    The published code walks through a trie of nested dicts instead, which takes as long and a hundred times the memory.
+    """
+    offsets = decoder.config.offsets
+
+    @lru_cache(CACHED_PREFIXES)
+    def following(node: int, level: int) -> dict[int, int]:
+        """Token -> node."""
+        if node < 0:  # one ID left: cheaper to read from the table
+            return {int(pool.table.codes(np.array(~node))[level]) + offsets[level]: node}
+        children = pool.trie.children(torch.tensor([node], device=pool.trie.device), level)
+        return dict(zip((children.code + offsets[level]).tolist(), children.node.tolist(), strict=True))
+
+    def allowed(_: int, prefix: Tensor) -> list[int]:
+        node: Any = pool.trie.root
+        tokens = prefix.tolist()[1:]
+        for level, token in enumerate(tokens):
+            node = following(node, level).get(token)
+            if node is None:
+                return DEAD_END
+        return list(following(node, len(tokens)))
+
+    return allowed
+
+
+def generate(setup: Setup) -> System:
+    decoder, pool = setup.workload.decoder, setup.pool
+    search = Generate(decoder, trie_callback(pool, decoder), setup.beams)
+    return System(lambda queries: search(queries.z), 0.0, (pool.table.nbytes + pool.trie.nbytes) / setup.items)
+
+
+def beam_search(mode: str, decoder_weight: float, setup: Setup) -> System:
+    """One of our modes. decoder_weight 0: by geometry alone."""
+    dtype = torch.float32 if mode == "exact" else getattr(torch, setup.decoder_dtype)
+    searching = CandidateSearch(IncrementalDecoder(setup.workload.decoder, dtype))
+    pool, budget = setup.pool, SearchOptions().budget
+    start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
+    if mode == "fast" and pool.trie.device.type == "cpu":  # as after many searches; GPUs compute them anew
+        norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, pool.table), pool.table)
+
+    def search(queries: EncodedQueries) -> np.ndarray:
+        beams = searching.find_beams(queries.z, pool.trie, setup.beams, mode, budget, decoder_weight=decoder_weight)
+        candidates = searching.find_candidates(beams, mode, pool, norms, queries.z, budget)
+        synchronize(pool.trie.device)
+        return rows_of(candidates)
+
+    size = (pool.table.nbytes + pool.trie.nbytes + norms.nbytes) / setup.items
+    return System(search, time.perf_counter() - start, size)
+
+
+def scan(codebooks: Sequence[Tensor], table: IDTable) -> System:
+    """The distances of all quantized vectors."""
+    start = time.perf_counter()
+    norms = quantized_norms(codebooks, table)
+
+    def search(queries: EncodedQueries) -> np.ndarray:
+        return rows_of(expand_beams(quantized_search(codebooks, table, queries.z, K, norms), table))
+
+    return System(search, time.perf_counter() - start, (table.nbytes + norms.nbytes) / len(table))
+
+
+def rows_of(candidates: Candidates) -> np.ndarray:
+    """The rows (b, K) of the first candidates of each query, padded with −1."""
+    rows, first = np.full((len(candidates.counts), K), -1), candidates.generated_rank <= K
+    rows[candidates.query[first], candidates.generated_rank[first] - 1] = candidates.row[first]
+    return rows
+
+
+def flat(embeddings: np.ndarray) -> System:
+    """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors, streamed from disk."""
+    if len(embeddings) <= MAX_IN_MEMORY:
+        return by_faiss(lambda: add_all(faiss.IndexFlatIP(embeddings.shape[1]), embeddings), "", (0,))[0]
+    return System(
+        lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], 0.0, 2.0 * embeddings.shape[1]
+    )
+
+
+def hnsw(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
+    """One for each value of efSearch."""
+    return by_faiss(lambda: build_hnsw(embeddings), "efSearch", values)
+
+
+def ivf_pq(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
+    """One for each value of nprobe. It has 4·√n lists if there are enough vectors to train them."""
+    n, dim = embeddings.shape
+    lists = max(1, min(int(4 * n**0.5), n // 39))
+    size = max(size for size in range(1, max(dim // DIMS_PER_BYTE, 1) + 1) if dim % size == 0)
+    return by_faiss(lambda: build_ivf_pq(embeddings, lists, size, min(n, MAX_TRAINING)), "nprobe", values)
+
+
+def by_faiss(build: Callable[[], faiss.Index], parameter: str, values: tuple[int, ...]) -> list[System]:
+    """One index, searched with each value of a parameter."""
+    start = time.perf_counter()
+    index = build()
+    seconds = time.perf_counter() - start
+    blocks: list[int] = []  # its size as faiss writes it, without a copy of it
+    faiss.write_index(index, faiss.PyCallbackIOWriter(lambda block: blocks.append(len(block))))
+    tuned = index.hnsw if isinstance(index, faiss.IndexHNSW) else index
+
+    def search(value: int, queries: EncodedQueries) -> np.ndarray:
+        if parameter:
+            setattr(tuned, parameter, value)
+        return index.search(queries.embeddings.cpu().numpy(), K)[1]
+
+    return [System(partial(search, value), seconds, sum(blocks) / index.ntotal) for value in values]
+
+
+SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds it over a collection
+    "generate": generate,
+    "exact": partial(beam_search, "exact", 1.0),
+    "set": partial(beam_search, "set", 1.0),
+    "fast": partial(beam_search, "fast", 1.0),
+    "geometry": partial(beam_search, "set", 0.0),
+    "geometry, fast": partial(beam_search, "fast", 0.0),
+    "scan": lambda setup: scan(setup.workload.decoder.codebooks, setup.pool.table),
+    "flat": lambda setup: flat(setup.embeddings),
+    "HNSW": lambda setup: hnsw(setup.embeddings, (64,))[0],
+    "IVF-PQ": lambda setup: ivf_pq(setup.embeddings, (16,))[0],
+}
+
+
+def ids_of_run(engine: Engine) -> dict[str, System]:
+    """The modes as the run was tuned, with what orders their results, over the whole index."""
+    size = (engine.pool.table.nbytes + engine.pool.trie.nbytes) / engine.index.n
+
+    def by_beams(**chosen: Any) -> System:
+        options = SearchOptions(k=K, **chosen)
+        embedding = 2 * engine.index.config.dim * options.rerank  # fp16, as stored
+        return System(lambda queries: engine.retrieve(queries, options).ranked.rows, 0.0, size + embedding)
+
+    systems = {
+        "exact": by_beams(mode="exact", rerank=False),
+        "geometry": by_beams(mode="exact", rerank=False, decoder_weight=0.0),
+        "scan": scan(engine.quantizer.codebooks, engine.pool.table),
+        "exact + re-rank": by_beams(mode="exact", ranking="cosine"),
+        "set + re-rank": by_beams(mode="set", ranking="cosine"),
+        "fast + re-rank": by_beams(mode="fast", ranking="cosine"),
+        "geometry, fast + re-rank": by_beams(mode="fast", ranking="cosine", decoder_weight=0.0),
+    }
+    return systems | ({"fast + ranker": by_beams(mode="fast", ranking="ranker")} if engine.has_ranker else {})
+
+
+def dense_of_run(engine: Engine) -> dict[str, System]:
+    """faiss's indexes of the run's embeddings, at several settings."""
+    embeddings = engine.index.embeddings
+    systems = {"flat": flat(embeddings)}
+    if len(embeddings) <= MAX_IN_MEMORY:
+        systems |= zip((f"HNSW, efSearch {value}" for value in EF_SEARCH), hnsw(embeddings, EF_SEARCH))
+    return systems | dict(zip((f"IVF-PQ, nprobe {value}" for value in PROBES), ivf_pq(embeddings, PROBES)))

@@ -1,0 +1,151 @@
+"""genius/evaluation/speed/systems.py: every system against a slow, obvious search of the same collection."""
+
+import faiss
+import numpy as np
+import pytest
+import torch
+
+from genius.evaluation.speed import systems
+from genius.evaluation.speed.systems import SYSTEMS, Generate, K, by_faiss, flat, trie_callback
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.search.beam import beam_search
+from tests.evaluation.tiny_speed import CONFIG, tiny_setup
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "geometry"])
+def setup(request, tmp_path_factory):
+    return tiny_setup(tmp_path_factory.mktemp("work"), beams=7, geometry=request.param)
+
+
+@pytest.fixture(scope="module")
+def queries(setup):
+    return setup.workload.draw_queries(4, 1)
+
+
+@pytest.fixture(scope="module")
+def generated(setup, queries) -> list[dict[tuple[int, ...], float]]:
+    """The IDs of `generate` with their scores, of each query."""
+    codes, scores = SYSTEMS["generate"](setup).search(queries)
+    return [
+        dict(zip(map(tuple, ids), values, strict=True))
+        for ids, values in zip(codes.tolist(), scores.tolist(), strict=True)
+    ]
+
+
+def ids_of(setup, rows: np.ndarray) -> set[tuple[int, ...]]:
+    """The IDs of rows of the collection."""
+    codes = setup.pool.table.codes(np.argsort(setup.pool.table.rows)[rows])
+    return set(map(tuple, codes.tolist()))
+
+
+def test_the_allowed_tokens_are_those_that_follow_the_prefix_in_an_id(setup):
+    tokens = setup.pool.table.codes(np.arange(setup.items)) + np.array(CONFIG.offsets)
+    allowed = trie_callback(setup.pool, setup.workload.decoder)
+    for length in range(CONFIG.levels):
+        for prefix in {tuple(row[:length]) for row in tokens.tolist()[::37]}:
+            following = {int(row[length]) for row in tokens if tuple(row[:length]) == prefix}
+            assert sorted(allowed(0, torch.tensor([0, *prefix]))) == sorted(following)
+    assert allowed(0, torch.tensor([0, 1])) == allowed(0, torch.tensor([0, 3, 2])) == [0]  # invalid: a dead end
+
+
+def test_exact_search_finds_the_ids_and_scores_of_generate(setup, queries, generated):
+    found = beam_search(IncrementalDecoder(setup.workload.decoder), queries.z, setup.pool.trie, setup.beams)
+    rows = SYSTEMS["exact"](setup).search(queries)
+
+    for query, expected in enumerate(generated):
+        codes = map(tuple, setup.pool.table.codes(found.low[query].numpy()).tolist())
+        scores = dict(zip(codes, found.scores[query].tolist(), strict=True))
+        assert scores.keys() == expected.keys() and len(scores) == setup.beams
+        assert all(score == pytest.approx(expected[ids], abs=1e-4) for ids, score in scores.items())
+        assert ids_of(setup, rows[query][rows[query] >= 0]) == expected.keys()
+
+
+def test_set_finds_all_ids_of_generate(setup, queries, generated):
+    rows = SYSTEMS["set"](setup).search(queries)
+    assert all(ids_of(setup, row[row >= 0]) >= set(ids) for row, ids in zip(rows, generated, strict=True))
+
+
+def test_geometry_finds_what_a_beam_search_without_a_trie_finds(setup, queries):
+    rows = SYSTEMS["geometry"](setup).search(queries)
+    codes = setup.pool.table.codes(np.arange(setup.items)).astype(np.int64)
+    for z, row in zip(queries.z, rows, strict=True):
+        beams: set[tuple[int, ...]] = {()}
+        for level in range(1, CONFIG.levels + 1):
+            prefixes = {tuple(ids[:level]) for ids in codes.tolist() if tuple(ids[: level - 1]) in beams}
+            beams = set(sorted(prefixes, key=lambda prefix: torch.dist(z, decoded(setup, prefix)))[: setup.beams])
+        assert ids_of(setup, row[row >= 0]) >= beams
+
+
+def decoded(setup, prefix: tuple[int, ...]) -> torch.Tensor:
+    return sum(codebook[code] for codebook, code in zip(setup.workload.decoder.codebooks, prefix))
+
+
+def test_scan_and_shortlist_order_by_the_distances_of_the_quantized_vectors(setup, queries):
+    table = setup.pool.table
+    vectors = [decoded(setup, ids) for ids in table.codes(np.argsort(table.rows)).tolist()]  # by row
+    distances = torch.cdist(queries.z, torch.stack(vectors))
+    nearest = distances.sort(1).values[:, :K]
+    rows = {name: torch.from_numpy(SYSTEMS[name](setup).search(queries)) for name in ("scan", "geometry, fast", "fast")}
+
+    found = {name: distances.gather(1, row) for name, row in rows.items()}
+    np.testing.assert_allclose(found["scan"], nearest, atol=1e-3)
+    np.testing.assert_allclose(found["geometry, fast"][:, :5], nearest[:, :5], atol=1e-3)
+    assert (found["fast"].diff(dim=1) > -1e-3).all()
+
+
+@pytest.mark.parametrize("name", ["flat", "HNSW", "IVF-PQ"])
+def test_dense_systems_find_the_highest_cosines(setup, queries, name, monkeypatch):
+    monkeypatch.setattr(systems, "build_ivf_pq", exact_ivf)
+    cosines = queries.embeddings.numpy() @ setup.embeddings.astype(np.float32).T
+    best = np.argsort(-cosines, axis=1)[:, :5]
+
+    found = SYSTEMS[name](setup).search(queries)
+
+    assert found.shape == (4, K) and (found[:, :5] == best).mean() > 0.9  # equal cosines in half precision
+
+
+def exact_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.Index:
+    """In place of IVF-PQ, whose training takes long: one list, whole vectors."""
+    coarse = faiss.IndexFlatIP(embeddings.shape[1])
+    index = faiss.IndexIVFFlat(coarse, embeddings.shape[1], 1, faiss.METRIC_INNER_PRODUCT)
+    index.own_fields, _ = True, coarse.this.disown()
+    index.train(np.asarray(embeddings, dtype=np.float32))
+    index.add(np.asarray(embeddings, dtype=np.float32))
+    return index
+
+
+def test_vectors_too_many_for_memory_are_streamed_with_the_same_results(setup, queries, monkeypatch):
+    in_memory = flat(setup.embeddings)
+    monkeypatch.setattr(systems, "MAX_IN_MEMORY", 100)
+    streamed = flat(setup.embeddings)
+
+    assert (in_memory.search(queries) == streamed.search(queries)).mean() > 0.9  # equal cosines in half precision
+    assert in_memory.bytes_per_item == pytest.approx(4 * CONFIG.dim, rel=0.05)
+    assert streamed.bytes_per_item == 2 * CONFIG.dim
+
+
+def test_the_memory_of_a_mode_is_that_of_its_arrays_and_of_an_index_what_faiss_writes(setup):
+    pool = setup.pool
+    assert SYSTEMS["set"](setup).bytes_per_item == (pool.table.nbytes + pool.trie.nbytes) / setup.items
+    index = exact_ivf(setup.embeddings, 1, 1, 1)
+    built = by_faiss(lambda: index, "nprobe", (1, 2))
+    assert [system.bytes_per_item for system in built] == [len(faiss.serialize_index(index)) / setup.items] * 2
+
+
+def test_generate_takes_any_callback_that_names_valid_tokens(setup, queries):
+    """The published code walks through nested dicts of tokens."""
+    root: dict = {}
+    for tokens in (setup.pool.table.codes(np.arange(setup.items)) + np.array(CONFIG.offsets)).tolist():
+        node = root
+        for token in tokens:
+            node = node.setdefault(token, {})
+
+    def allowed(_: int, prefix: torch.Tensor) -> list[int]:
+        node = root
+        for token in prefix.tolist()[1:]:
+            node = node.get(token, {})
+        return list(node) or [0]
+
+    nested = Generate(setup.workload.decoder, allowed, setup.beams)(queries.z)
+    ours = SYSTEMS["generate"](setup).search(queries)
+    assert torch.equal(nested[0], ours[0]) and torch.equal(nested[1], ours[1])
