@@ -9,6 +9,7 @@ Shapes: i images, c captions, q queries, p candidates, d embedding dim.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,11 +21,10 @@ from tqdm import tqdm
 from genius.collections.images import open_image
 from genius.collections.sources import read_source
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_device, command_parser
-from genius.evaluation.tables import percent, table
-from genius.files import write_report
+from genius.evaluation.arguments import add_device, command_line, command_parser
 from genius.metrics.hit_rate import hit_rate
 from genius.models.encoder import Encoder
+from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from genius.texts import query_text
@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--to-image", default=TO_IMAGE, metavar="INSTRUCTION", help="default: %(default)s")
     parser.add_argument("--to-text", default=TO_TEXT, metavar="INSTRUCTION", help="default: %(default)s")
     add_device(parser)
-    options = parser.parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    options = parser.parse_args(arguments)
     keep_freed_memory()
     records = [record for record in read_source(options.folder).records if record.split == options.split]
     owners = np.array([number for number, record in enumerate(records) for _ in record.captions])  # (c,)
@@ -56,26 +57,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     asking = embed(encoder, [None] * len(captions), [query_text(options.to_image, caption) for caption in captions])
     pictured = embed(encoder, paths, [query_text(options.to_text, "")] * len(paths))
     relevant = owners[:, None] == np.arange(len(records))  # (c, i)
+    to_image, to_text = f"caption → {len(paths):,} images", f"image → {len(captions):,} captions"
     measured = [
-        (f"caption → {len(paths):,} images", "", first_ranks(texts, images, relevant)),
-        (f"caption → {len(paths):,} images", options.to_image, first_ranks(asking, images, relevant)),
-        (f"image → {len(captions):,} captions", "", first_ranks(images, texts, relevant.T)),
-        (f"image → {len(captions):,} captions", options.to_text, first_ranks(pictured, texts, relevant.T)),
+        (to_image, "none", first_ranks(texts, images, relevant)),
+        (to_image, options.to_image, first_ranks(asking, images, relevant)),
+        (to_text, "none", first_ranks(images, texts, relevant.T)),
+        (to_text, options.to_text, first_ranks(pictured, texts, relevant.T)),
     ]
-    rows = [
-        {"search": search, "instruction": instruction, "hit": {str(k): hit_rate(ranks, k) for k in CUTS}}
-        for search, instruction, ranks in measured
-    ]
-    cells = [
-        {"search": row["search"], "instruction": row["instruction"] or "none"}
-        | {f"hit@{k}": percent(rate) for k, rate in row["hit"].items()}
-        for row in rows
-    ]
-    write_report(
-        options.run / "reports" / "encoder_captions",
-        {"folder": options.folder.resolve().name, "rows": rows},
-        table(cells, text_columns=2) + "\n",
-    )
+    rows: list[list[Cell]] = [[*about, *(hit_rate(ranks, k) for k in CUTS)] for *about, ranks in measured]
+    columns = [Column("search"), Column("instruction"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    Report(
+        "The encoder alone: captions and their images",
+        f"Dense search of split {options.split} of {options.folder.resolve().name}, without an index.",
+        command_line("training.benchmarks.captions", arguments),
+        version(options.run),
+        [Table("Captions and images", columns, rows)],
+    ).save(options.run / "reports" / "encoder_captions.json")
 
 
 @torch.inference_mode()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -21,13 +22,13 @@ from genius.collections.mbeir import Collection
 from genius.collections.sources import Record, read_source
 from genius.collections.writer import further_queries
 from genius.errors import exit_on_user_error
-from genius.evaluation.__main__ import main as evaluate
-from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
-from genius.evaluation.tables import decimals, percent
-from genius.evaluation.tables import table as markdown_table
-from genius.reading import read_json
+from genius.evaluation.arguments import add_device, add_seed, command_line, command_parser, parse_positive
+from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.figures import RowFigures
+from genius.reports import Column, Report, Table, version
 from genius.runtime import usable_device
 from genius.schema import LabeledQuery, Modality
+from genius.search.engine import Engine
 from training import folder
 from training.distributed import expect_one_process
 from training.pseudo_queries import RECIPE, Recipe
@@ -39,8 +40,8 @@ RECIPES = {
     "own-image": Recipe(targets=0),
 }
 SYSTEMS = ("dense", "quantized", "geometry", "geometry + re-rank", "beam", "beam + re-rank", "fast + re-rank")
-CUTS = ("1", "5", "10", "50")
-AIM = "10"  # the k of the share of dense search
+CUTS = (1, 5, 10, 50)
+AIM = 10  # the k of the share of dense search
 TRAINING_IMAGES = 4000
 
 
@@ -59,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add_seed(parser, "the sample of training images")
     add_device(parser)
-    options = parser.parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    options = parser.parse_args(given)
     device = str(usable_device(options.device))
     records = read_source(options.flickr8k).records
     training = [record for record in records if record.split == "train"]
@@ -70,9 +72,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     copy(options.flickr8k, [*sampled, *test], photographs)
     arguments = folder.stage_arguments([str(photographs)], run, options.model, options.pretrained, device=device)
     folder.make_searchable([str(photographs)], arguments, recipe=RECIPES[options.recipe])
-    add_queries(Collection(arguments.collection), test)
-    evaluate([str(run), "--limit", str(options.limit), "--device", device])
-    print(table(read_json(run / "reports" / "retrieval.json")))
+    collection = Collection(arguments.collection)
+    add_queries(collection, test)
+    searching = EvaluationOptions(limit=options.limit, systems=SYSTEMS, details=False)
+    (row,) = evaluate(Engine.load(run, device), collection, searching).pools[0].rows
+    Report(
+        "A folder of photographs without texts",
+        "Captions are searched for their own photograph, which dense search by the same encoder is compared with.",
+        command_line("training.benchmarks.own_folder", given),
+        version(run),
+        [table(row)],
+    ).save(run / "reports" / "own_folder.json")
 
 
 def copy(source: Path, records: Sequence[Record], destination: Path) -> None:
@@ -102,19 +112,15 @@ def add_queries(collection: Collection, records: Sequence[Record]) -> None:
                 )
 
 
-def table(report: dict) -> str:
-    """Markdown table of the hit rates of each system, and their share of dense search."""
-    (row,) = report["pools"][0]["rows"]
-    dense = row["systems"]["dense"]["hit"][AIM]
-    cells = []
+def table(row: RowFigures) -> Table:
+    """The hit rates of each system, and their share of dense search."""
+    dense = row.systems["dense"].hit[AIM]
+    rows = []
     for system in SYSTEMS:
-        hit = row["systems"][system]["hit"]
-        cells.append(
-            {f"{row['queries']:,} captions, {row['candidates']:,} images": system}
-            | {f"hit@{k}": percent(hit[k]) for k in CUTS}
-            | {f"of dense, @{AIM}": decimals(hit[AIM] / dense if dense else None, 2)}
-        )
-    return markdown_table(cells)
+        hit = row.systems[system].hit
+        rows.append([system, *(hit[k] for k in CUTS), hit[AIM] / dense if dense else None])
+    columns = [Column("search"), *(Column(f"hit@{k}", "%") for k in CUTS), Column(f"of dense, @{AIM}", "", 2)]
+    return Table(f"{row.queries:,} captions, {row.candidates:,} images", columns, rows)
 
 
 if __name__ == "__main__":

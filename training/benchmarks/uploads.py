@@ -3,18 +3,14 @@
     python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
 
 1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if it names what a
-   caption names (caption_words.py), or "of the kind" if it is the entry of a kind of it (everyday.tsv of the photo run:
-   a caption says "dog", the entry is "golden retriever").
+   caption names (caption_words.py).
 2. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
    the category in the pool that upload_categories.tsv gives.
-3. How often a picture is said to be far from everything in the index: photographs, drawings, noise.
+3. How often a picture is said to be far from everything in the index: photographs, noise, flat colors.
 
-Held-out pictures are those of the test splits that the index lacks.
-
-Writes RUN/reports/uploads.json and .md, which hold figures alone. With --out, FOLDER gets sheets of uploads with what
-came back, to be judged by eye; they show pictures and captions of sets that must not be shared.
-
-Shapes: q uploads, d embedding dim.
+Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
+figures alone. With --out, FOLDER gets sheets of uploads with what came back, to be judged by eye; they show pictures
+and captions of sets that must not be shared.
 """
 
 from __future__ import annotations
@@ -22,78 +18,54 @@ from __future__ import annotations
 import csv
 import json
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
-from PIL import Image
-from torch import Tensor
-from tqdm import tqdm
+from PIL import Image, ImageDraw, ImageFont
 
 from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
-from genius.evaluation.tables import percent, table
-from genius.files import write_report
 from genius.index.store import Index
-from genius.index.versions import load_index
 from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
-from genius.models.encoder import Features
+from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from genius.schema import Item, Modality, Query, SearchOptions
-from genius.search.dense import flat_search
+from genius.schema import Hit, Item, Modality, Query, SearchOptions
 from genius.search.engine import Engine
-from genius.search.retrieval import EncodedQueries
-from genius.texts import query_text
-from training.benchmarks.upload_sheets import SheetRow, write_sheets
 from training.caption_words import is_right, words
 from training.distributed import expect_one_process
-from training.photos.encyclopedia import Encyclopedia, EncyclopediaEntry
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
 CUTS = (1, 5, 10)
 DRAWS = 2000  # bootstrap samples
-BATCH = 16  # pictures per forward pass
+BATCH = 16  # pictures searched together
 CATEGORIES = Path(__file__).parent / "upload_categories.tsv"
 PHRASINGS = 8  # of the run's own
 PER_CATEGORY = 20  # uploads
 OUTSIDE = 200  # pictures of each kind whose distance is judged
-DRAWN_RUN = Path(__file__).resolve().parents[2] / "assets" / "demo"  # whose pictures are drawings
 SIDE = 224  # pixels of noise and of flat colors
-JUDGED = 50  # uploads on sheets
 CAPTIONS_THAT_AGREE = 2  # captions that name what a picture is taken for
+JUDGED, ROWS = 50, 10  # uploads on sheets, and on one of them
+HEIGHT, UPLOAD, RESULT, WIDTH = 170, 160, 120, 1200  # pixels: of a row, an upload, a result's picture, a sheet
+FONT = ImageFont.load_default(13)
+RIGHT, WRONG, PLAIN = "#0a7d32", "#b3261e", "#333333"
 
 
 @dataclass(frozen=True)
-class Uploads:
-    """Pictures, encoded once for all instructions."""
+class SheetRow:
+    """One upload of a sheet."""
 
-    paths: list[Path]  # q
-    features: Tensor  # (q, d) image features, on the engine's device
-
-    @classmethod
-    @torch.inference_mode()
-    def encode(cls, engine: Engine, paths: list[Path]) -> Uploads:
-        """Raises UserError for a picture that cannot be opened."""
-        parts = [torch.zeros(0, engine.encoder.dim, device=engine.device)]
-        for start in tqdm(range(0, len(paths), BATCH), desc="encode pictures", unit="batch"):
-            images = [open_image(path) for path in paths[start : start + BATCH]]
-            parts.append(engine.encoder.encode(images, [""] * len(images)).image)
-        return cls(paths, torch.cat(parts))
-
-    @torch.inference_mode()
-    def with_instruction(self, engine: Engine, instruction: str, text: str = "") -> EncodedQueries:
-        """The uploads as queries with this instruction and text."""
-        text = engine.encoder.encode([None], [query_text(instruction, text)]).text
-        mask = torch.ones(len(self.paths), dtype=torch.bool, device=engine.device)
-        features = Features(self.features, text.expand(len(self.paths), -1), mask, mask)
-        return EncodedQueries(None, features.embedding(), engine.fusion(features))
+    upload: Image.Image
+    notes: list[str]  # captions, or what it is
+    results: list[str]  # best first
+    right: list[bool]
+    pictures: list[bytes | None] = field(default_factory=list)  # of the results
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -101,12 +73,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")
-    parser.add_argument(
-        "--limit",
-        type=partial(parse_positive, "--limit"),
-        default=200,
-        help="photographs of Flickr8k (default: %(default)s)",
-    )
+    limit = partial(parse_positive, "--limit")
+    parser.add_argument("--limit", type=limit, default=200, help="photographs of Flickr8k (default: %(default)s)")
     add_seed(parser, "all samples")
     add_device(parser)
     options = parser.parse_args(argv)
@@ -120,24 +88,24 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"{options.run} has indexed every development photograph of Flickr8k, so none is an upload from outside; "
             "name a run whose index lacks them"
         )
-    sample = random.Random(options.seed).sample(sets["flickr8k"], min(options.limit, len(sets["flickr8k"])))
+    photographs = random.Random(options.seed).sample(sets["flickr8k"], min(options.limit, len(sets["flickr8k"])))
+    question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
+    answers, answer_rows = measure_answers(engine, options.data / "flickr8k", photographs, question, options.seed)
+    similar, similar_rows = measure_similar(engine, options.data, sets, options.seed)
+    tables = [answers, similar, measure_far(engine, options.data, sets, options.seed)]
     sampled = f"--limit {options.limit} --seed {options.seed}"
-    report = {
-        "command": f"python -m training.benchmarks.uploads RUN $GENIUS_DATA {sampled}",
-        "items": engine.index.n,
-        "seed": options.seed,
-    }
-    uploads = Uploads.encode(engine, [options.data / "flickr8k" / record.image for record in sample])
-    about = Run(options.run).manifest.get("about", {})
-    report["answers"], rows = measure_answers(engine, uploads, sample, about, options.seed)
-    report["similar"], similar_rows = measure_similar(engine, options.data, sets, options.seed)
-    report["far"] = measure_far(engine, options.data, sets, options.seed)
-    write_report(options.run / "reports" / "uploads", report, markdown(report))
+    Report(
+        "Uploads: photographs from outside the collection",
+        f"How well the page answers about photographs of your own: {engine.index.n:,} items, seed {options.seed}. "
+        "Brackets are bootstrap 95 % intervals.",
+        f"python -m training.benchmarks.uploads RUN $GENIUS_DATA {sampled}",
+        version(options.run),
+        [table for table in tables if table.rows],
+    ).save(options.run / "reports" / "uploads.json")
     if options.out:
-        worst_first = sorted(rows, key=lambda row: any(row.right[:5]))
-        write_sheets(rows[:JUDGED], options.out, "answers")
-        write_sheets(worst_first[:JUDGED], options.out, "worst")
-        write_sheets(similar_rows, options.out, "similar")
+        worst_first = sorted(answer_rows, key=lambda row: any(row.right))
+        for name, rows in (("answers", answer_rows), ("worst", worst_first), ("similar", similar_rows)):
+            write_sheets(rows[:JUDGED], options.out, name)
         print(f"sheets: {options.out}")
 
 
@@ -161,140 +129,98 @@ def stored_path(name: str, record: Record) -> str:
     return f"images/{name}/{record.image.removeprefix('images/')}"
 
 
+def search(engine: Engine, pictures: Sequence[Image.Image], instruction: str, text: str = "") -> list[Sequence[Hit]]:
+    """The first results for each picture, as the page finds them. The engine remembers the features of 256 pictures."""
+    queries = [Query(text, picture, instruction) for picture in pictures]
+    parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
+    return [result.hits for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
+
+
 def measure_answers(
-    engine: Engine, uploads: Uploads, records: Sequence[Record], about: Mapping[str, Any], seed: int
-) -> tuple[list[dict[str, Any]], list[SheetRow]]:
-    """A row for each way to ask, and for the first of them what came back.
+    engine: Engine, folder: Path, records: Sequence[Record], question: str, seed: int
+) -> tuple[Table, list[SheetRow]]:
+    """A row for each way to ask "What is this?", and what came back for the first of them.
 
-    about: the run's entry, whose instructions the page uses where a visitor gives none (genius/ui/common/about.py).
+    question: the instruction that the page gives to a picture with a description.
     """
-    own = phrasings(engine, seed)
-    question = [*about.get("ask_with_text", []), ""][0]
-    typed = search(engine, uploads.with_instruction(engine, question, WHAT_IS_THIS))
-    asked = uploads.with_instruction(engine, WHAT_IS_THIS)
-    ways = {
-        "typed as the description": typed,
-        "typed as the instruction": search(engine, asked),
-        "texts alone": search(engine, asked, Modality.TEXT),
-        "dense search": [engine.index.items(rows) for rows in dense_rows(engine, asked)],
-    }
-    results = [(WHAT_IS_THIS, way, items) for way, items in ways.items()]
-    for instruction in tqdm(own, desc="ask in other words", unit="phrasing"):
-        results.append(
-            (instruction, "as the instruction", search(engine, uploads.with_instruction(engine, instruction)))
-        )
-    measured, book = [], Encyclopedia.read()
-    entries = {entry.text: entry for entry in book.entries}
-    kinds = [kinds_named(book, record.captions) for record in records]
-    for instruction, way, items_per_upload in results:
+    pictures = [open_image(folder / record.image) for record in records]
+    instructions = phrasings(engine, seed)
+    results = {(WHAT_IS_THIS, "typed as the description"): search(engine, pictures, question, WHAT_IS_THIS)}
+    for instruction in (WHAT_IS_THIS, *instructions):
+        results[instruction, "as the instruction"] = search(engine, pictures, instruction)
+    rows: list[list[Cell]] = []
+    for asked, hits_of_each in results.items():
         right = [
-            [is_right(item.text, record.captions) for item in items]
-            for items, record in zip(items_per_upload, records, strict=True)
+            [is_right(hit.item.text, record.captions) for hit in hits]
+            for hits, record in zip(hits_of_each, records, strict=True)
         ]
-        of_kind = [
-            [
-                hit or (item.text in entries and is_kind(entries[item.text], named))
-                for hit, item in zip(hits, items, strict=True)
-            ]
-            for hits, items, named in zip(right, items_per_upload, kinds, strict=True)
-        ]
-        measured.append(
-            {"instruction": instruction, "way": way} | rates(right, seed) | {"of_kind": rates(of_kind, seed)["hit"]}
+        rows.append([*asked, *rates(right, seed)])
+    columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    note = (
+        f"{len(records):,} development photographs of Flickr8k. A result is right if one of its names is in one of the "
+        "five captions."
+    )
+    sheet = []
+    for picture, record, hits in zip(pictures, records, next(iter(results.values())), strict=True):
+        items = [hit.item for hit in hits[:5]]
+        texts = [item.text or f"({item.modality.mbeir} {item.id})" for item in items]
+        sheet.append(
+            SheetRow(picture, record.captions, texts, [is_right(item.text, record.captions) for item in items])
         )
-    rows = [
-        SheetRow(
-            path,
-            record.captions,
-            [item.text or f"({item.modality.mbeir} {item.id})" for item in items[:5]],
-            [is_right(item.text, record.captions) for item in items[:5]],
-        )
-        for path, record, items in zip(uploads.paths, records, typed, strict=True)
-    ]
-    return measured, rows
-
-
-def kinds_named(book: Encyclopedia, captions: Sequence[str]) -> list[set[int]]:
-    """The classes of ImageNet that are kinds of what the captions name, one set for each thing."""
-    return [entry.classes for caption in captions for entry in book.mentioned(caption)]
-
-
-def is_kind(entry: EncyclopediaEntry, kinds: Sequence[set[int]]) -> bool:
-    return bool(entry.classes) and any(entry.classes <= classes for classes in kinds)
+    return Table(WHAT_IS_THIS, columns, rows, note), sheet
 
 
 def phrasings(engine: Engine, seed: int) -> list[str]:
     """A sample of the run's own instructions from an image to a text."""
-    own = {
+    known = {
         text
         for query, target, text in engine.index.instructions
         if (query, target) == (Modality.IMAGE, Modality.TEXT) and text != WHAT_IS_THIS
     }
-    return random.Random(seed).sample(sorted(own), min(PHRASINGS, len(own)))
+    return random.Random(seed).sample(sorted(known), min(PHRASINGS, len(known)))
 
 
-def search(engine: Engine, encoded: EncodedQueries, modality: Modality | None = None) -> list[list[Item]]:
-    """The first items for each query."""
-    results = engine.search_encoded(encoded, SearchOptions(k=CUTS[-1], modality=modality))
-    return [[hit.item for hit in result.hits] for result in results]
-
-
-def dense_rows(engine: Engine, encoded: EncodedQueries) -> np.ndarray:
-    """(q, k) rows of the index by exact search over the embeddings."""
-    k = min(CUTS[-1], engine.index.n)
-    return flat_search(engine.index.embeddings, encoded.embeddings.cpu().numpy(), k)[1]
-
-
-def rates(right: Sequence[Sequence[bool]], seed: int) -> dict[str, Any]:
-    """Hit rates with intervals. right: for each upload whether its results are right, best first."""
-    ranks = np.array([hits.index(True) + 1 if True in hits else MISS for hits in map(list, right)], dtype=np.int64)
+def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
+    """Hit rate with its interval at each cut. right: for each upload whether its results are right, best first."""
+    ranks = np.array([list(hits).index(True) + 1 if True in hits else MISS for hits in right], dtype=np.int64)
     rng = np.random.default_rng(seed)
-    return {
-        "uploads": len(ranks),
-        "hit": {str(k): hit_rate(ranks, k) for k in CUTS},
-        "interval": {str(k): interval(bootstrap_hit_rates(ranks, k, DRAWS, rng)) for k in CUTS},
-    }
+    return [(hit_rate(ranks, k), *interval(bootstrap_hit_rates(ranks, k, DRAWS, rng))) for k in CUTS]
 
 
 def measure_similar(
     engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int
-) -> tuple[list[dict[str, Any]], list[SheetRow]]:
+) -> tuple[Table, list[SheetRow]]:
     """A row for each category that the pool has, and what came back for one upload of each."""
     pool = [category(item) for item in engine.index.items(range(engine.index.n)) if item.image]
-    measured, rows = [], []
+    rows: list[list[Cell]] = []
+    sheet = []
     with CATEGORIES.open(encoding="utf-8") as stream:
         mapping = list(csv.DictReader(stream, delimiter="\t"))
     for entry in mapping:
-        wanted = set(entry["categories"].split(","))
-        inside = sum(name in wanted for name in pool)
-        records = [
-            record
-            for record in sets.get(entry["set"], [])
-            if belongs(record, entry["field"], entry["values"].split(","))
-        ]
+        categories, values = entry["categories"].split(","), entry["values"].split(",")
+        records = [record for record in sets.get(entry["set"], []) if belongs(record, entry["field"], values)]
+        inside = sum(name in categories for name in pool)
         if not inside or not records:
             continue
         sample = random.Random(seed).sample(records, min(PER_CATEGORY, len(records)))
-        uploads = Uploads.encode(engine, [data / entry["set"] / record.image for record in sample])
-        encoded = uploads.with_instruction(engine, FIND_SIMILAR)
-        options = SearchOptions(k=CUTS[-1])
-        results = engine.search_encoded(encoded, options)
-        right = [[bool(hit.item.image) and category(hit.item) in wanted for hit in result.hits] for result in results]
-        first = [hits[:5] for hits in right]
-        measured.append(
-            {"set": entry["set"], "uploaded": entry["values"], "categories": entry["categories"], "pictures": inside}
-            | rates(right, seed)
-            | {"of_first_5": float(np.mean([hit for hits in first for hit in hits])) if any(first) else 0.0}
-        )
+        pictures = [open_image(data / entry["set"] / record.image) for record in sample]
+        results = search(engine, pictures, FIND_SIMILAR)
+        right = [[bool(hit.item.image) and category(hit.item) in categories for hit in hits] for hits in results]
+        of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [0.0]))
         rows.append(
-            SheetRow(
-                uploads.paths[0],
-                [f"{entry['set']}: {entry['values']} → {entry['categories']}"],
-                [category(hit.item) or hit.item.text for hit in results[0].hits[:5]],
-                first[0],
-                [engine.index.thumbnail(hit.row) for hit in results[0].hits[:5]],
-            )
+            [entry["set"], entry["values"], entry["categories"], inside, len(sample), *rates(right, seed), of_first_5]
         )
-    return measured, rows
+        texts = [category(hit.item) or hit.item.text for hit in results[0][:5]]
+        thumbnails = [engine.index.thumbnail(hit.row) for hit in results[0][:5]]
+        note = f"{entry['set']}: {entry['values']} → {entry['categories']}"
+        sheet.append(SheetRow(pictures[0], [note], texts, right[0][:5], thumbnails))
+    names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
+    columns = [*map(Column, names), *(Column(f"hit@{k}", "%") for k in CUTS), Column("of the first 5", "%")]
+    note = (
+        f"Held-out pictures of other sets with the instruction *{FIND_SIMILAR}* A result is right if it is a picture "
+        "of the named categories. *Of the first 5*: share of right ones among all first five results."
+    )
+    return Table(FIND_SIMILAR, columns, rows, note), sheet
 
 
 def category(item: Item) -> str:
@@ -306,115 +232,66 @@ def category(item: Item) -> str:
     return str(facts.get("category", "")) if isinstance(facts, dict) else ""
 
 
-def belongs(record: Record, field: str, values: Sequence[str]) -> bool:
+def belongs(record: Record, attribute: str, values: Sequence[str]) -> bool:
     """Whether a held-out picture is of one of these categories, by an attribute or by the words of its texts."""
-    if field == "captions":
+    if attribute == "captions":
         named = [set(values) & set(words(caption)) for caption in record.captions]
         return sum(map(bool, named)) >= CAPTIONS_THAT_AGREE
-    if field == "answers":
+    if attribute == "answers":
         return any(set(values) & set(words(answer)) for _, answer in record.qa)
-    return record.attributes.get(field) in values
+    return record.attributes.get(attribute) in values
 
 
-def measure_far(engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int) -> list[dict[str, Any]]:
-    """The share of pictures of each kind that get the note; none if the run has no detector."""
-    if engine.ood_detector is None:
-        return []
-    kinds = {
-        name: [
-            open_image(data / name / record.image) for record in random.Random(seed).sample(own, min(OUTSIDE, len(own)))
-        ]
-        for name, own in sets.items()
-    }
-    rng = np.random.default_rng(seed)
+def measure_far(engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int) -> Table:
+    """The share of pictures of each kind that get the note; no rows if the run has no detector."""
+    rng, rows = np.random.default_rng(seed), []
     noise = rng.integers(0, 256, (OUTSIDE // 2, SIDE, SIDE, 3), dtype=np.uint8)
-    kinds["noise"] = list(map(Image.fromarray, noise))
-    kinds["flat colors"] = [
-        Image.new("RGB", (SIDE, SIDE), tuple(color)) for color in rng.integers(0, 256, (OUTSIDE // 2, 3)).tolist()
-    ]
-    kinds["drawings of the demo world"] = drawings(seed)
-    return [
-        {"pictures": name, "count": len(images), "far": far_share(engine, images)}
-        for name, images in kinds.items()
-        if images
-    ]
+    colors = rng.integers(0, 256, (OUTSIDE // 2, 3)).tolist()
+    kinds = {"noise": list(map(Image.fromarray, noise))}
+    kinds["flat colors"] = [Image.new("RGB", (SIDE, SIDE), tuple(color)) for color in colors]
+    for name, records in sets.items():
+        sample = random.Random(seed).sample(records, min(OUTSIDE, len(records)))
+        kinds[name] = [open_image(data / name / record.image) for record in sample]
+    if engine.ood_detector is not None:
+        for name, pictures in kinds.items():
+            far = [engine.is_out_of_distribution(Query(image=picture)) for picture in pictures]
+            rows += [[name, len(far), float(np.mean(far))]] if far else []
+    columns = [Column("pictures"), Column("count"), Column("far", "%")]
+    return Table("Far from everything in the index", columns, rows)
 
 
-def drawings(seed: int) -> list[Image.Image]:
-    """A sample of the drawings in the shipped demo; none without it."""
-    run = Run(DRAWN_RUN)
-    if not run.has("index"):
-        return []
-    index = load_index(run)
-    drawn = np.flatnonzero(index.modalities != Modality.TEXT).tolist()
-    rows = random.Random(seed).sample(drawn, min(OUTSIDE, len(drawn)))
-    return [open_image(index.thumbnail(row)) for row in rows]
+def write_sheets(rows: Sequence[SheetRow], folder: Path, name: str) -> None:
+    """Write FOLDER/NAME-1.png and so on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, start in enumerate(range(0, len(rows), ROWS), start=1):
+        draw_sheet(rows[start : start + ROWS]).save(folder / f"{name}-{number}.png")
 
 
-def far_share(engine: Engine, images: Sequence[Image.Image]) -> float:
-    return float(np.mean([engine.is_out_of_distribution(Query(image=image)) for image in images]))
+def draw_sheet(rows: Sequence[SheetRow]) -> Image.Image:
+    sheet = Image.new("RGB", (WIDTH, HEIGHT * len(rows)), "white")
+    draw = ImageDraw.Draw(sheet)
+    for number, row in enumerate(rows):
+        top = number * HEIGHT + 5
+        sheet.paste(fitted(row.upload, UPLOAD), (5, top))
+        notes = [line for note in row.notes for line in textwrap.wrap(note, 45)[:2]]
+        draw.multiline_text((UPLOAD + 15, top), "\n".join(notes[:10]), PLAIN, FONT)
+        left = UPLOAD + 330
+        for place, (text, right) in enumerate(zip(row.results, row.right, strict=True)):
+            color = RIGHT if right else WRONG
+            if row.pictures:
+                corner = (left + place * (RESULT + 10), top)
+                if row.pictures[place]:
+                    sheet.paste(fitted(open_image(row.pictures[place]), RESULT), corner)
+                draw.text((corner[0], top + RESULT + 5), textwrap.shorten(text, 18), color, FONT)
+            else:
+                draw.text((left, top + 30 * place), textwrap.shorten(f"{place + 1}. {text}", 95), color, FONT)
+    return sheet
 
 
-def markdown(report: dict[str, Any]) -> str:
-    """The three tables."""
-
-    def cells(row: dict[str, Any]) -> dict[str, str]:
-        return {
-            f"hit@{k}": f"{percent(rate)} [{percent(low)}, {percent(high)}]"
-            for (k, rate), (low, high) in zip(row["hit"].items(), row["interval"].values(), strict=True)
-        }
-
-    parts = [
-        "# Uploads: photographs from outside the collection",
-        f"- `{report['command']}`\n- {report['items']:,} items, seed {report['seed']}",
-        "## What is this?",
-        f"{report['answers'][0]['uploads']:,} development photographs of Flickr8k. A result is right if one of its "
-        "names is in one of the five captions; *of the kind* also counts entries of a kind of what a caption names. "
-        "Brackets are bootstrap 95 % intervals.",
-        table(
-            [
-                {"instruction": row["instruction"], "results": row["way"]}
-                | cells(row)
-                | {f"of the kind @{k}": percent(rate) for k, rate in row["of_kind"].items()}
-                for row in report["answers"]
-            ],
-            text_columns=2,
-        ),
-        "## Find similar pictures",
-        f"Held-out pictures of other sets with the instruction *{FIND_SIMILAR}* A result is right if it is a picture "
-        "of the named categories. *Of the first 5*: share of right ones among all first five results.",
-    ]
-    parts.append(
-        table(
-            [
-                {
-                    "set": row["set"],
-                    "uploaded": row["uploaded"],
-                    "category in the pool": row["categories"],
-                    "pictures of it": f"{row['pictures']:,}",
-                    "uploads": f"{row['uploads']:,}",
-                }
-                | {f"hit@{k}": percent(rate) for k, rate in row["hit"].items()}
-                | {"of the first 5": percent(row["of_first_5"])}
-                for row in report["similar"]
-            ],
-            text_columns=3,
-        )
-        if report["similar"]
-        else "The pool has none of the categories."
-    )
-    parts.append("## Far from everything in the index")
-    parts.append(
-        table(
-            [
-                {"pictures": row["pictures"], "count": f"{row['count']:,}", "far, %": percent(row["far"])}
-                for row in report["far"]
-            ]
-        )
-        if report["far"]
-        else "The run has no detector."
-    )
-    return "\n\n".join(parts) + "\n"
+def fitted(image: Image.Image, side: int) -> Image.Image:
+    image = image.copy()
+    image.thumbnail((side, side))
+    return image
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from genius.errors import UserError
+from genius.reports import Report
 from genius.run import Run
 from tests.collections.samples import write_source
 from tests.search.tiny import tiny_encoder
@@ -18,18 +17,17 @@ def run(tmp_path):
     return tmp_path / "run"
 
 
-def test_both_directions_are_measured_with_and_without_an_instruction(run, tmp_path, capsys):
+def test_both_directions_are_measured_with_and_without_an_instruction(run, tmp_path):
     records = [
         {"img_path": f"{n}.png", "captions": [f"one {n}", f"two {n}"], "split": "dev" if n < 7 else "train"}
         for n in range(9)
     ]
     main([str(run), str(write_source(tmp_path / "photos", records)), "--device", "cpu"])
-    report = json.loads((run / "reports" / "encoder_captions.json").read_text())
-    assert [row["search"] for row in report["rows"]] == ["caption → 7 images"] * 2 + ["image → 14 captions"] * 2
-    assert [bool(row["instruction"]) for row in report["rows"]] == [False, True, False, True]
-    assert all(row["hit"]["1"] <= row["hit"]["5"] <= row["hit"]["10"] for row in report["rows"])
-    assert report["rows"][0]["hit"]["10"] == 1  # of seven images
-    assert "| caption → 7 images | none" in " ".join(capsys.readouterr().out.split())
+    (table,) = Report.load(run / "reports" / "encoder_captions.json").tables
+    assert [row[0] for row in table.rows] == ["caption → 7 images"] * 2 + ["image → 14 captions"] * 2
+    assert [row[1] == "none" for row in table.rows] == [True, False, True, False]
+    assert all(at_1 <= at_5 <= at_10 for *_, at_1, at_5, at_10 in table.rows)
+    assert table.rows[0][-1] == 1  # of seven images
 
 
 def test_a_split_without_captions_is_refused(run, tmp_path):

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -6,6 +5,7 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError
+from genius.reports import Report
 from genius.run import Run
 from tests.collections.samples import write_source
 from tests.search.tiny import tiny_encoder
@@ -23,7 +23,7 @@ def tiny(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "MIN_EPOCHS", 1)
 
 
-def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, capsys, monkeypatch):
+def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(own_folder, "TRAINING_IMAGES", 20)
     records = [
         {"img_path": f"{n}.png", "captions": [f"one {n}", f"two {n}"], "split": "dev" if n < 6 else "train"}
@@ -37,11 +37,10 @@ def test_captions_are_searched_among_photographs_without_texts(tiny, tmp_path, c
         f"{word} {n}" for word in ("one", "two") for n in range(6)
     }
     assert sum(1 for _ in collection.all_candidates()) == 26
-    lines = capsys.readouterr().out.strip().splitlines()[-len(own_folder.SYSTEMS) - 2 :]
-    assert "8 captions, 26 images" in lines[0] and lines[0].split("|")[-2].strip() == "of dense, @10"
-    assert [line.split("|")[1].strip() for line in lines[2:]] == list(own_folder.SYSTEMS)
-    report = json.loads((run / "reports" / "retrieval.json").read_text())
-    assert report["pools"][0]["rows"][0]["systems"]["dense"]["hit"]["50"] == 1  # of 26 images
+    (table,) = Report.load(run / "reports" / "own_folder.json").tables
+    assert table.title == "8 captions, 26 images" and table.headings()[-1] == "of dense, @10"
+    assert [row[0] for row in table.rows] == list(own_folder.SYSTEMS)
+    assert table.rows[0][4:] == [1, 1]  # hit@50 of dense search among 26 images, and its share of itself
 
 
 def test_the_sample_of_another_seed_has_a_folder_and_a_run_of_its_own(tmp_path, monkeypatch):

@@ -1,23 +1,20 @@
-import json
 import shutil
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from genius.collections.from_folders import build
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.models.encoder import Features
+from genius.reports import Report
 from genius.schema import Item, Modality
 from genius.search.ood_detector import OODDetector, texture
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.benchmarks import uploads
-from training.benchmarks.uploads import Uploads, belongs, category, held_out_records, is_kind, kinds_named, main, rates
-from training.photos.encyclopedia import Encyclopedia
+from training.benchmarks.uploads import belongs, category, held_out_records, main, rates
 
 
 @pytest.fixture(scope="module")
@@ -50,29 +47,21 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_answers_similar_pictures_and_notes_are_measured(run, data, monkeypatch, capsys):
+def test_answers_similar_pictures_and_notes_are_measured(run, data, monkeypatch):
     monkeypatch.setattr(uploads, "category", lambda item: "shoes" if item.image else "")
     monkeypatch.setattr(uploads, "OUTSIDE", 6)
-    monkeypatch.setattr(uploads, "DRAWN_RUN", run)
     main([str(run), str(data), "--limit", "4", "--out", str(data / "sheets"), "--device", "cpu"])
-    report = json.loads((run / "reports" / "uploads.json").read_text())
-    first = report["answers"][0]
-    assert first["instruction"] == "What is this?" and first["uploads"] == 4
-    assert {row["way"] for row in report["answers"]} == {
-        "typed as the description",
-        "typed as the instruction",
-        "texts alone",
-        "dense search",
-    }
-    assert all(
-        0 <= low <= rate <= high <= 1
-        for rate, (low, high) in zip(first["hit"].values(), first["interval"].values(), strict=True)
-    )
-    (shoes,) = report["similar"]
-    assert shoes["uploads"] == 3 and shoes["pictures"] == 27 and shoes["hit"]["10"] == 1
-    far = {row["pictures"]: row["far"] for row in report["far"]}
-    assert far["flat colors"] == 1 and set(far) >= {"flickr8k", "fashion", "noise", "drawings of the demo world"}
-    assert "## Find similar pictures" in capsys.readouterr().out
+
+    answers, similar, far = Report.load(run / "reports" / "uploads.json").tables
+    assert [row[:2] for row in answers.rows[:2]] == [
+        ["What is this?", "typed as the description"],
+        ["What is this?", "as the instruction"],
+    ]
+    assert all(0 <= low <= rate <= high <= 1 for row in answers.rows for rate, low, high in row[2:])
+    (shoes,) = similar.rows
+    assert shoes[2:5] == ["shoes", 27, 3] and shoes[7] == (1, 1, 1)  # hit@10
+    shares = {name: share for name, _, share in far.rows}
+    assert shares["flat colors"] == 1 and set(shares) == {"flickr8k", "fashion", "noise", "flat colors"}
     sheet = Image.open(data / "sheets" / "answers-1.png")
     assert sheet.size[1] == 4 * 170 and (data / "sheets" / "similar-1.png").exists()
 
@@ -128,15 +117,7 @@ def test_a_number_of_photographs_below_one_is_refused(run, data, limit):
 
 def test_rates_count_the_first_right_result():
     figures = rates([[False, True], [True, True], [False, False], []], seed=0)
-    assert figures["hit"] == {"1": 0.25, "5": 0.5, "10": 0.5} and figures["uploads"] == 4
-
-
-def test_an_entry_of_a_kind_of_what_a_caption_names_is_of_the_kind():
-    book = Encyclopedia.read()
-    named = kinds_named(book, ["A brown dog runs ."])
-    entries = {entry.name: entry for entry in book.entries}
-    assert is_kind(entries["golden retriever"], named) and is_kind(entries["dog"], named)
-    assert not is_kind(entries["tabby"], named) and not is_kind(entries["acoustic guitar"], named)
+    assert [rate for rate, *_ in figures] == [0.25, 0.5, 0.5]
 
 
 def test_a_category_is_read_from_the_source_of_an_item():
@@ -149,19 +130,3 @@ def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):
     assert belongs(shoe, "articleType", ["Casual Shoes"]) and not belongs(shoe, "articleType", ["Caps"])
     assert not belongs(photograph, "captions", ["dog"])  # one caption does not suffice
     assert belongs(photograph, "captions", ["dog", "cat"])
-
-
-def test_pictures_are_encoded_on_the_device_of_the_engine(data):
-    """The device "meta" stands for a GPU: its tensors cannot be mixed with those of a CPU."""
-    device = torch.device("meta")
-
-    def encode(images, texts) -> Features:
-        known = torch.ones(len(texts), dtype=torch.bool, device=device)
-        return Features(*(torch.zeros(len(texts), 4, device=device) for _ in range(2)), known, known)
-
-    engine = SimpleNamespace(
-        device=device, encoder=SimpleNamespace(dim=4, encode=encode), fusion=lambda features: features.embedding()
-    )
-    uploads = Uploads.encode(engine, sorted(data.rglob("*.png"))[:3])
-    encoded = uploads.with_instruction(engine, "Find it.")
-    assert uploads.features.device == encoded.z.device == device and encoded.z.shape == (3, 4)
