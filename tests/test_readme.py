@@ -110,36 +110,20 @@ ELSEWHERE = {
         "the hostile suite, on a tiny run"
     ),
     "python -m training.benchmarks.encoders my-collection my-encoders": "tests/training/benchmarks/",
-    "python -m training.benchmarks.encoders my-collection my-encoders --systems CLIP-SF,CLIP-FF": (
-        "tests/training/benchmarks/"
-    ),
-    "pytest tests/training/test_distributed.py": "the suite",
-    "pytest -m slow tests/training/test_distributed.py": "the slow suite",
-    "pytest -m slow -s tests/training/test_published.py": "the slow suite",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
     "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_main.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
-    "python -m genius.evaluation.speed.vector_index OUT --run my-run": "tests/evaluation/test_vector_index.py",
-    "python -m genius.evaluation.speed.whole_query my-run": "tests/evaluation/test_whole_query.py",
     "python -m training.ablations my-collection my-run": "tests/training/ablations/, with tiny models",
     "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 3": "tests/training/ablations/",
-    "python -m training.ablations my-collection my-run --scale run": "tests/training/ablations/",
     "python -m genius.evaluation.collection_table my-collection --run my-run": (
         "tests/evaluation/test_collection_table.py"
     ),
     "python -m training.transfer my-run other-collection other-run": "tests/training/test_transfer.py",
-    "python -m training.transfer my-run other-collection other-run --pool union_test --rows 0:mscoco --beams 30,50": (
-        "tests/training/test_transfer.py"
-    ),
-    "python -m genius.evaluation.speed.throughput my-run": "tests/evaluation/test_speed_throughput.py",
     "python -m genius.evaluation.shared_codes assets/demo": "tests/evaluation/test_shared_codes.py, on a tiny run",
     "python -m genius.evaluation.shared_codes my-run": "tests/evaluation/test_shared_codes.py",
     "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",
-    "python -m genius.evaluation.caption_table my-run other-run": "tests/evaluation/test_caption_table.py",
-    "python -m training.benchmarks.captions my-run $GENIUS_DATA/flickr8k": "tests/training/benchmarks/",
-    "python -m training.benchmarks.uploads my-run $GENIUS_DATA --out sheets": "tests/training/benchmarks/",
 }
 NOT_RUN = {
     "python -m genius.demo_world world --seed 1 --scale 6000 --pixels 72": ABLATIONS,
@@ -153,24 +137,7 @@ NOT_RUN = {
     "python -m training.index my-collection test-items --preset photos --set index.pool=union_test": TOWERS,
     "python -m genius.evaluation test-items --collection my-collection "
     "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,
-    "python -m genius.collections $GENIUS_DATA/flickr8k flickr8k": TOWERS,
-    "python -m training flickr8k flickr8k-run --preset photos": TOWERS,
-    "python -m training.encoder flickr8k flickr8k-run --preset photos": TOWERS,
-    "python -m training.benchmarks.captions flickr8k-run $GENIUS_DATA/flickr8k "
-    '--to-image "Find a flickr8k image that shows what is described." '
-    '--to-text "Find a flickr8k caption that describes this image."': TOWERS,
-    "python -m training.ranker flickr8k flickr8k-run": TOWERS,
-    "python -m training.index flickr8k flickr8k-run --preset photos --set index.pool=union_test": TOWERS,
-    "python -m genius.evaluation flickr8k-run --collection flickr8k --rows 0:flickr8k --limit 1000": TOWERS,
-    "python -m training.transfer assets/demo my-collection demo-on-photos --pool union_test --rows 0:flickr8k "
-    "--limit 1000": TOWERS,
-    "python -m training.transfer assets/photos world photos-on-world --pool union_test "
-    "--rows 0:drawn_mscoco": ABLATIONS,
-    "python -m training.transfer assets/demo world demo-on-world --pool union_test --rows 0:drawn_mscoco": ABLATIONS,
-    "python -m genius.evaluation.caption_table flickr8k-run test-items demo-on-photos photos-on-world "
-    "demo-on-world": ABLATIONS,
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,
-    "python -m training.folder photos my-run --model ViT-B-32 --pretrained weights.safetensors": DOWNLOADS,
     "python -m training.folder photos my-run --model hf-hub:OWNER/REPOSITORY": DOWNLOADS,
     "python -m training my-collection my-run --preset paper --set encoder.architecture=ViT-B-32-quickgelu "
     "--set encoder.pretrained=openai --set encoder.epochs=0 --set quantizer.fusion.dim=512 "
@@ -186,7 +153,6 @@ NOT_RUN = {
     "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,
     "python -m training.published published": DOWNLOADS,
     "python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth published": CHECKPOINTS,
-    "python -m training.features MBEIR published --preset paper": CHECKPOINTS,
     "python -m training.index MBEIR published --preset paper": CHECKPOINTS,
     "python -m genius.evaluation published --beams 30,50 --every-phrasing": CHECKPOINTS,
     "accelerate launch -m training.features MBEIR published --preset paper": GPUS,
@@ -200,10 +166,6 @@ NOT_RUN = {
     "python -m tests.mutation": MUTATION,
     "python -m tests.mutation genius.trie --sample 0": MUTATION,
     "python -m tests.mutation training.settings --sample 40 --seed 3": MUTATION,
-    "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK": HOURS,
-    "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK --recipe images-only": HOURS,
-    "python -m training.benchmarks.paper_steps WORK": HOURS,
-    "python -m training.benchmarks.encoders MBEIR my-encoders --preset paper": GPUS,
     "python -m training.benchmarks.page_pictures assets": "needs a browser, next to a served app",
     "python -m genius.collections $GENIUS_DATA/{flickr8k,fashion,grocery,visual7w,emoji} real": HOURS,
     "python -m training real run": HOURS,
@@ -212,14 +174,8 @@ NOT_RUN = {
     "python -m genius.evaluation run --beams 50 --limit 200 --items all": "follows the command before",
     "python -m genius.evaluation.speed OUT": HOURS,
     "python -m genius.evaluation.speed OUT --run my-run": HOURS,
-    'python -m genius.evaluation.speed OUT --ids "" --run run --collection real': "needs that run",
+    "python -m genius.evaluation.speed OUT --run my-run --collection my-collection": HOURS,
     'python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"': HOURS,
-    'python -m genius.evaluation.speed OUT --ids uniform --rounds 5 --patience 8 --systems "generate;exact;set;fast;'
-    'geometry;geometry, fast;scan of quantized vectors"': HOURS,
-    "python -m genius.evaluation.speed OUT --items 1000000 --ids uniform --batches 1,64,512 --rounds 5 --patience 4 "
-    '--systems "exact;set;fast;geometry;geometry, fast"': GPUS,
-    "python -m genius.evaluation.speed assets/demo/reports --items 10000,100000 --ids uniform --rounds 3 --patience 5 "
-    "--run assets/demo": "minutes, and overwrites a shipped report",
     "hf upload NAME/SPACE . --repo-type=space": "needs an account",
     "docker run -p 7860:7860 -v $PWD/my-run:/run:ro --read-only --tmpfs /tmp --cap-drop ALL --security-opt "
     "no-new-privileges --memory 4g --stop-timeout 30 genius --run /run --log-json": "needs docker; "
