@@ -4,7 +4,6 @@ import statistics
 
 import numpy as np
 import pytest
-import torch
 
 from genius.errors import UserError
 from genius.evaluation.encoded_queries import EncodedSplit
@@ -231,9 +230,3 @@ def test_what_is_impossible_is_refused_in_a_sentence_before_anything_is_measured
 def test_a_run_in_place_of_the_directory_for_the_report_is_refused(run):
     with pytest.raises(UserError, match="is a run; write to .*reports, and measure the run by: --run"):
         main([str(run)])
-
-
-def test_on_a_gpu_nothing_is_measured_in_eight_bits():
-    options = command.build_parser().parse_args(["out", "--decoder-dtype", "int8"])
-    with pytest.raises(UserError, match="in int8 on CPUs only, not on cuda; add --device cpu"):
-        command.chosen(options, torch.device("cuda"))

@@ -80,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> None:
     options = build_parser().parse_args(arguments)
     device = usable_device(options.device)
-    ids, parts, measuring = chosen(options, device)
+    ids, parts, measuring = chosen(options)
     if (options.out / "manifest.json").is_file():
         raise UserError(
             f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
@@ -132,7 +132,7 @@ def report(
     return Report("Speed", note, command_line("genius.evaluation.speed", arguments), version(run), tables, plots)
 
 
-def chosen(options: argparse.Namespace, device: torch.device) -> tuple[tuple[str, ...], tuple[str, ...], SpeedOptions]:
+def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], SpeedOptions]:
     """The kinds of IDs, the parts and how they are measured. Raises UserError for what is impossible or unknown."""
     if options.collection and options.run is None:
         raise UserError("--collection is that of a run; name one: --run RUN")
@@ -145,8 +145,6 @@ def chosen(options: argparse.Namespace, device: torch.device) -> tuple[tuple[str
     ids = parse_names(kinds, "--ids", ",", ID_KINDS)
     if "realistic" in ids and options.run is None:
         raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
-    if device.type != "cpu" and options.decoder_dtype == "int8":
-        raise UserError(f"the decoder computes in int8 on CPUs only, not on {device}; add --device cpu")
     measuring = SpeedOptions(
         items=parse_integers(options.items, "--items", 2),
         batches=parse_integers(options.batches, "--batches", 1),

@@ -23,8 +23,7 @@ from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
-from genius.search.candidate_search import CandidateSearch
-from genius.search.candidates import Candidates, expand_beams
+from genius.search.candidates import Candidates, CandidateSearch, expand_beams
 from genius.search.dense import (
     add_all,
     build_hnsw,
@@ -156,8 +155,9 @@ def beam_search(mode: str, decoder_weight: float, setup: Setup) -> System:
         norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, pool.table), pool.table)
 
     def search(queries: EncodedQueries) -> np.ndarray:
-        beams = searching.find_beams(queries.z, pool.trie, setup.beams, mode, budget, decoder_weight=decoder_weight)
-        candidates = searching.find_candidates(beams, mode, pool, norms, queries.z, budget)
+        _, candidates = searching.search(
+            queries.z, pool, norms, mode=mode, beams=setup.beams, budget=budget, decoder_weight=decoder_weight
+        )
         synchronize(pool.trie.device)
         return rows_of(candidates)
 
