@@ -4,9 +4,9 @@ Callers on any thread hand over queries and block until these are answered. One 
 need no lock and the device holds one batch at a time.
 
 - *Batches.* The oldest request goes first, together with every other waiting request for the same work with equal
-  options that still fits. A lone request is never delayed for batching. After a batch of several requests the thread pauses for a
-  millisecond, so that callers who ask again at once join those who waited: without it eight such callers fall into two
-  groups that take turns, at a third more computation for each query.
+  options that still fits. A lone request is never delayed for batching. After a batch of several requests the thread
+  pauses for a millisecond, so that callers who ask again at once join those who waited: without it eight such callers
+  fall into two groups that take turns, at a third more computation for each query.
 - *Large requests* go in parts of `size` queries. A caller hands over one part at a time, so others go
   between two parts.
 - *Cancellation.* A request whose caller was interrupted is dropped before the next batch is formed. A batch that has
