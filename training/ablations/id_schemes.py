@@ -19,11 +19,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 
 import numpy as np
 import torch
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from torch import Tensor
 
 from genius.models.kmeans import kmeans
 
@@ -31,8 +33,6 @@ CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 STRING_LEVELS = 16  # characters of a name
 WORD_LEVELS = 6  # words of a caption
 WORDS = 4096  # of the vocabulary of captions, the most frequent ones
-GRACE_BRANCHES, GRACE_LEAF = 30, 30
-DSI_BRANCHES, DSI_LEAF = 10, 100
 ITERATIONS = 25  # of k-means
 SAMPLE = 256  # candidates for each centroid that k-means clusters
 BLOCK = 4096  # images compared with all texts at a time
@@ -93,8 +93,8 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
     if len(named):
         for start in range(0, len(unnamed), BLOCK):
             rows = unnamed[start : start + BLOCK]
-            nearest = (candidates.embeddings[rows] @ candidates.embeddings[named].T).argmax(1)
-            for row, at in zip(rows, nearest, strict=True):
+            most_similar = (candidates.embeddings[rows] @ candidates.embeddings[named].T).argmax(1)
+            for row, at in zip(rows, most_similar, strict=True):
                 texts[row] = candidates.texts[named[at]]
     words = [content_words(text)[:WORD_LEVELS] for text in texts]
     counts = Counter(word for row in words for word in row)
@@ -105,25 +105,13 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
     return Identifiers(codes, (len(vocabulary) + 2,) * WORD_LEVELS)
 
 
-def structured(candidates: SchemeInputs) -> Identifiers:
-    """GRACE: 30 branches, leaves of up to 30 items."""
-    return hierarchical_kmeans(candidates.embeddings, GRACE_BRANCHES, GRACE_LEAF, candidates.seed)
-
-
-def hierarchical(candidates: SchemeInputs) -> Identifiers:
-    """DSI and NCI: 10 branches, leaves of up to 100 items."""
-    return hierarchical_kmeans(candidates.embeddings, DSI_BRANCHES, DSI_LEAF, candidates.seed)
-
-
 def residual(candidates: SchemeInputs) -> Identifiers:
     """Residual k-means of the embeddings, with the levels and codes of this project's own IDs."""
     left = torch.from_numpy(np.array(candidates.embeddings, dtype=np.float32))
     codes = []
     for level in range(candidates.levels):
         book = kmeans(left, candidates.codebook_size, ITERATIONS, candidates.seed + level, SAMPLE)
-        code = torch.cat(
-            [(book.square().sum(-1) - 2 * part @ book.T).argmin(-1) for part in left.split(BLOCK)]
-        )  # a matrix of distances of all would fill the memory
+        code = nearest(left, book)
         left = left - book[code]
         codes.append(code)
     return Identifiers(
@@ -131,12 +119,13 @@ def residual(candidates: SchemeInputs) -> Identifiers:
     )
 
 
-def hierarchical_kmeans(embeddings: np.ndarray, branches: int, leaf: int, seed: int) -> Identifiers:
+def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifiers:
     """Hierarchical k-means: a cluster of more than `leaf` items is split into `branches`; IDs are unique.
 
     The last code is the item's number within its leaf. IDs of shallow leaves are padded with one further code between
     the path and that number.
     """
+    embeddings = candidates.embeddings
     paths: list[tuple[int, ...]] = [()] * len(embeddings)
     numbers = np.zeros(len(embeddings), dtype=np.int64)
 
@@ -146,8 +135,8 @@ def hierarchical_kmeans(embeddings: np.ndarray, branches: int, leaf: int, seed: 
                 paths[row], numbers[row] = path, number
             return
         points = torch.from_numpy(np.array(embeddings[rows], dtype=np.float32))
-        book = kmeans(points, branches, ITERATIONS, seed, SAMPLE)
-        chosen = (book.square().sum(-1) - 2 * points @ book.T).argmin(-1).numpy()
+        book = kmeans(points, branches, ITERATIONS, candidates.seed, SAMPLE)
+        chosen = nearest(points, book).numpy()
         if (chosen == chosen[0]).all():  # equal points
             chosen = np.arange(len(rows)) % branches
         for code in np.unique(chosen):
@@ -166,10 +155,15 @@ SCHEMES: dict[str, Callable[[SchemeInputs], Identifiers]] = {
     "numeric": numeric,
     "string": string,
     "semantic": semantic,
-    "structured": structured,
-    "hierarchical": hierarchical,
+    "structured": partial(hierarchical, branches=30, leaf=30),
+    "hierarchical": partial(hierarchical, branches=10, leaf=100),
     "residual": residual,
 }
+
+
+def nearest(points: Tensor, book: Tensor) -> Tensor:
+    """(n,) the nearest row of the book (k, d) to each point (n, d), in blocks: all distances would fill the memory."""
+    return torch.cat([(book.square().sum(-1) - 2 * part @ book.T).argmin(-1) for part in points.split(BLOCK)])
 
 
 def content_words(text: str) -> list[str]:
