@@ -11,18 +11,19 @@ and further tables and seeds train only what is new.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import add_device, command_parser, parse_integers
+from genius.evaluation.arguments import add_device, command_parser, parse_integers, parse_positive
 from genius.files import disk_errors_explained
 from genius.reports import Report, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from training.ablations.report import build
 from training.ablations.trainer import FOLDER, Result, Trainer
-from training.ablations.variants import DEFAULT_TABLES, AblationTable, Variant, all_jobs, base_settings, chosen_tables
+from training.ablations.variants import DEFAULT_TABLES, AblationTable, Variant, base_settings, chosen_tables, jobs_of
 from training.command_line import add_set_argument, expect_run, reported_command
 from training.distributed import expect_one_process
 from training.settings import Settings
@@ -47,7 +48,12 @@ def main(arguments: list[str] | None = None) -> None:
         "--tables", default=",".join(DEFAULT_TABLES), metavar="N,N,…", help="tables to make (default: %(default)s)"
     )
     parser.add_argument("--seeds", default="0", metavar="N,N,…", help="a training of each variant with each of these")
-    parser.add_argument("--limit", type=int, default=LIMIT, help="test queries of each column (default: %(default)s)")
+    parser.add_argument(
+        "--limit",
+        type=partial(parse_positive, "--limit"),
+        default=LIMIT,
+        help="test queries of each column (default: %(default)s)",
+    )
     add_set_argument(parser)
     add_device(parser)
     options = parser.parse_args(arguments)
@@ -59,9 +65,8 @@ def main(arguments: list[str] | None = None) -> None:
         run, collection = Run(options.run), Collection(options.collection)
         trainer = Trainer(run, collection, options.limit, str(usable_device(options.device)))
         base = base_settings(trainer.settings, options.set)
-        jobs = all_jobs(base)
-        chosen = {variant.training(base).key for table in tables for variant in table.variants}
-        trainer.train_all([jobs[key] for key in jobs if key in chosen], seeds)
+        jobs = jobs_of(tables, base)
+        trainer.train_all(jobs.values(), seeds)
 
         def results(table: AblationTable, variant: Variant) -> list[list[Result]]:
             return [trainer.results(jobs[variant.training(base).key], seed) for seed in seeds]

@@ -1,7 +1,7 @@
 """The report of the ablations: a table and a plot for each table of the paper, and whether the paper's claims hold.
 
 A cell is the mean over seeds and its 95 % interval: Student's t over the seeds, or Wilson's interval of the queries
-where there is one seed. A claim is about the difference between two rows, paired by seed or, with one, by query.
+where there is one seed. A claim is about the difference between two rows, paired by seed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from scipy import stats
 
 from genius import reports
-from genius.collections.layout import TASKS
-from genius.metrics.hit_rate import headline_cut, wilson_interval
+from genius.evaluation.paper import modalities_of
+from genius.metrics.hit_rate import USUAL_CUT, headline_cut, wilson_interval
 from genius.reports import Axis, Plot, Series, Table
 from training.ablations.trainer import Result
 from training.ablations.variants import FULL, TABLES, AblationTable, Column, Variant
@@ -24,9 +24,8 @@ LEVEL = 0.95
 BETTER, SOMEWHERE, NO_WORSE = "better", "better somewhere", "no worse"
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 
-Rate = tuple[float, float, float]  # a value and its interval
-Results = Callable[[AblationTable, Variant], list[list[Result]]]  # by seed and column
-Hits = list[list[np.ndarray]]  # by seed and column, (q,) bool
+Estimate = tuple[float, float, float]  # a value and its interval
+Results = Callable[[AblationTable, Variant], list[list[Result]]]  # of a variant in a table, by seed and column
 
 
 @dataclass(frozen=True)
@@ -67,51 +66,61 @@ CLAIMS = (
 )
 
 
+@dataclass(frozen=True)
+class Measured:
+    """The hit rates of a variant."""
+
+    rates: list[list[float]]  # by seed and column
+    queries: list[int]  # of each column
+
+    def column(self, number: int) -> Measured:
+        return Measured([[of_seed[number]] for of_seed in self.rates], [self.queries[number]])
+
+    def estimate(self) -> Estimate:
+        """The average over columns. The interval of one seed takes all queries as those of one column."""
+        by_seed = [float(np.mean(of_seed)) for of_seed in self.rates]
+        mean, queries = float(np.mean(by_seed)), sum(self.queries)
+        if len(by_seed) > 1:
+            half = student_half_width(by_seed, LEVEL)
+            low, high = mean - half, mean + half
+        else:
+            low, high = wilson_interval(round(mean * queries), queries, LEVEL)
+        return mean, max(0.0, min(low, mean)), min(1.0, max(high, mean))
+
+
 def build(tables: Sequence[AblationTable], results: Results) -> tuple[list[Table], list[Plot]]:
-    """results: of a variant of a table."""
-    parts = [_table(table, results) for table in tables]
-    return [verdicts(tables, results), *(table for table, _ in parts)], [plot for _, plot in parts]
+    """The verdicts, if the tables have any claim's rows, then each table and its plot."""
+    made = [_table(table, results) for table in tables]
+    claims = verdicts(tables, results)
+    return [claims] * bool(claims.rows) + [table for table, _ in made], [plot for _, plot in made]
 
 
 def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
-    """The rates of each variant by column, the average over columns, and the published ones beside them."""
-    measured = results(table, table.variants[0])[0]
-    columns = [column for column in table.columns if column.row in {result.row for result in measured}]
-    places = [table.columns.index(column) for column in columns]
+    """The rates of each variant by column and their average, each with the published one beside it."""
+    columns = _columns(table, results)
     averaged = [number for number, column in enumerate(columns) if _is_averaged(table, column)]
     headings = [reports.Column("variant")]
     for column in columns:
-        dataset = _result(measured, column).dataset
+        dataset = _result(results(table, table.variants[0])[0], column).dataset
         headings.append(reports.Column(_heading(dataset, column), "%", best="high"))
         headings.append(reports.Column(f"paper, {_heading(column.dataset, column)}", "%"))
-    headings += [reports.Column(name, "%", best=best) for name, best in (("average", "high"), ("paper, average", None))]
-    rows, averages, published_averages = [], [], []
+    headings += [reports.Column("average", "%", best="high"), reports.Column("paper, average", "%")]
+    rows = []
     for variant in table.variants:
-        hits = _hits(table, variant, columns, results)
-        published = [variant.published[place] / 100 if variant.published else None for place in places]
-        rates = [rate([of_seed[number] for of_seed in hits]) for number in range(len(columns))]
-        average = average_rate([[of_seed[number] for number in averaged] for of_seed in hits])
-        known = [published[number] for number in averaged] if variant.published else []
-        published_average = float(np.mean(known)) if known else None
-        cells = [cell for pair in zip(rates, published, strict=True) for cell in pair]
-        rows.append([variant.name, *cells, average, published_average])
-        averages.append(average)
-        published_averages.append(published_average)
-    names = [variant.name for variant in table.variants]
+        measured, cells = _measured(table, variant, columns, results), [variant.name]
+        printed = [variant.published[table.columns.index(column)] / 100 for column in columns if variant.published]
+        for number in range(len(columns)):
+            cells += [measured.column(number).estimate(), printed[number] if printed else None]
+        average = _measured(table, variant, [columns[number] for number in averaged], results).estimate()
+        rows.append([*cells, average, float(np.mean([printed[number] for number in averaged])) if printed else None])
+    title, means = f"{table.name}: {table.title}", [row[-2] for row in rows]
+    with_figure = [row for row in rows if row[-1] is not None]
     series = [
-        Series("here", [mean for mean, _, _ in averages], names, [(low, high) for _, low, high in averages]),
-        Series(
-            "the paper",
-            [value for value in published_averages if value is not None],
-            [name for name, value in zip(names, published_averages, strict=True) if value is not None],
-        ),
+        Series("here", [mean[0] for mean in means], [row[0] for row in rows], [mean[1:] for mean in means]),
+        Series("the paper", [row[-1] for row in with_figure], [row[0] for row in with_figure]),
     ]
-    title = f"{table.name}: {table.title}"
-    pool = f"Searched in the {table.scope} pool."
-    return (
-        Table(title, headings, rows, pool),
-        Plot(title, "marks", Axis("hit rate, average", "%"), Axis("variant"), series),
-    )
+    plot = Plot(title, "marks", Axis("average hit rate", "%"), Axis("variant"), series)
+    return Table(title, headings, rows, f"Searched in the {table.scope} pool."), plot
 
 
 def verdicts(tables: Sequence[AblationTable], results: Results) -> Table:
@@ -119,42 +128,31 @@ def verdicts(tables: Sequence[AblationTable], results: Results) -> Table:
     rows = []
     for claim in CLAIMS:
         table = TABLES[claim.table]
-        if table not in tables:
-            continue
-        measured = results(table, table.variants[0])[0]
-        columns = [column for column in table.columns if _is_averaged(table, column)]
-        columns = [column for column in columns if column.row in {result.row for result in measured}]
-        if not columns:
-            continue
-        variants = {variant.name: variant for variant in table.variants}
-        better = _hits(table, variants[claim.better], columns, results)
-        worse = _hits(table, variants[claim.worse], columns, results)
-        verdict, shown = decided(claim.kind, better, worse)
-        rows.append([claim.text, table.name, verdict, shown])
-    headings = ["the paper says", "in", "here", "difference, points"]
+        columns = (
+            [column for column in _columns(table, results) if _is_averaged(table, column)] if table in tables else []
+        )
+        if columns:
+            variants = {variant.name: variant for variant in table.variants}
+            better, worse = (_measured(table, variants[name], columns, results) for name in (claim.better, claim.worse))
+            rows.append([claim.text, table.name, *decided(claim.kind, better, worse)])
     return Table(
         "What the paper says, and what holds here",
-        [reports.Column(heading) for heading in headings],
+        [reports.Column(heading) for heading in ("the paper says", "in", "here", "difference, points")],
         rows,
-        "Differences of the average over columns, paired by seed (Student's t) or, with one seed, by query. A claim "
-        "holds, or is contradicted, where the 95 % interval of its difference excludes 0.",
+        "Differences of the average over columns, paired by seed. A claim holds, or is contradicted, where the 95 % "
+        "interval of its difference excludes 0.",
     )
 
 
-def decided(kind: str, better: Hits, worse: Hits) -> tuple[str, str]:
+def decided(kind: str, better: Measured, worse: Measured) -> tuple[str, str]:
     """The verdict of a claim of this kind, and the difference with its interval in points."""
-    columns = range(len(better[0]))
+    columns = range(len(better.queries))
     if kind == SOMEWHERE:
         level = 1 - (1 - LEVEL) / len(columns)
-        differences = [
-            difference([[of_seed[number]] for of_seed in better], [[of_seed[number]] for of_seed in worse], level)
-            for number in columns
-        ]
+        differences = [difference(better.column(number), worse.column(number), level) for number in columns]
     else:
         differences = [difference(better, worse)]
-    mean, half = max(
-        differences, key=lambda pair: (pair[0] > pair[1], pair[0])
-    )  # the best, one that holds before others
+    mean, half = max(differences, key=lambda pair: (pair[0] > pair[1], pair[0]))  # the best, one that holds first
     if mean > half:
         verdict = HOLDS
     elif all(mean < -half for mean, half in differences):
@@ -165,38 +163,22 @@ def decided(kind: str, better: Hits, worse: Hits) -> tuple[str, str]:
     return verdict, shown + (f", best of {len(columns)} columns" if kind == SOMEWHERE else "")
 
 
-def difference(better: Hits, worse: Hits, level: float = LEVEL) -> tuple[float, float]:
+def difference(better: Measured, worse: Measured, level: float = LEVEL) -> tuple[float, float]:
     """Mean difference of the averages over columns, and half of its interval at this level.
 
-    Student's t over the differences of each seed; with one seed, normal, over the differences of each query.
+    Student's t over the differences of each seed. With one seed, from the widths of the Wilson intervals of both, as if
+    they had other queries, which makes it rather too wide.
     """
-    gains = [
-        [upper.astype(float) - lower for upper, lower in zip(*columns, strict=True)]
-        for columns in zip(better, worse, strict=True)
-    ]  # by seed and column, (q,) −1, 0 or 1
-    by_seed = [float(np.mean([gain.mean() for gain in of_seed])) for of_seed in gains]
-    if len(by_seed) > 1:
-        return float(np.mean(by_seed)), student_half_width(by_seed, level)
-    variance = sum(gain.var() / len(gain) for gain in gains[0]) / len(gains[0]) ** 2
-    return by_seed[0], float(stats.norm.ppf((1 + level) / 2)) * sqrt(variance)
-
-
-def rate(hits: Sequence[np.ndarray]) -> Rate:
-    """The hit rate of a column; hits: (q,) bool of each seed."""
-    return average_rate([[of_seed] for of_seed in hits])
-
-
-def average_rate(hits: Hits) -> Rate:
-    """The average of the hit rates of columns. The interval of one seed takes all queries as those of one column."""
-    by_seed = [float(np.mean([of_column.mean() for of_column in of_seed])) for of_seed in hits]
+    by_seed = [float(np.mean(np.subtract(*pair))) for pair in zip(better.rates, worse.rates, strict=True)]
     mean = float(np.mean(by_seed))
     if len(by_seed) > 1:
-        half = student_half_width(by_seed, LEVEL)
-        low, high = mean - half, mean + half
-    else:
-        queries = sum(map(len, hits[0]))
-        low, high = wilson_interval(round(mean * queries), queries, LEVEL)
-    return mean, max(0.0, min(low, mean)), min(1.0, max(high, mean))
+        return mean, student_half_width(by_seed, level)
+    halves = []
+    for measured in (better, worse):
+        for rate, queries in zip(measured.rates[0], measured.queries, strict=True):
+            low, high = wilson_interval(round(rate * queries), queries, level)
+            halves.append((high - low) / 2)
+    return mean, sqrt(sum(half**2 for half in halves)) / len(better.queries)
 
 
 def student_half_width(values: Sequence[float], level: float) -> float:
@@ -204,11 +186,16 @@ def student_half_width(values: Sequence[float], level: float) -> float:
     return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))
 
 
-def _hits(table: AblationTable, variant: Variant, columns: Sequence[Column], results: Results) -> Hits:
-    search = table.search(variant)
-    return [
-        [_result(of_seed, column).hits(search, column.cut) for column in columns] for of_seed in results(table, variant)
-    ]
+def _columns(table: AblationTable, results: Results) -> list[Column]:
+    """Those that the collection has queries for."""
+    rows = {result.row for result in results(table, table.variants[0])[0]}
+    return [column for column in table.columns if column.row in rows]
+
+
+def _measured(table: AblationTable, variant: Variant, columns: Sequence[Column], results: Results) -> Measured:
+    search, by_seed = table.search(variant), results(table, variant)
+    rates = [[_result(of_seed, column).rate(search, column.cut) for column in columns] for of_seed in by_seed]
+    return Measured(rates, [_result(by_seed[0], column).queries for column in columns])
 
 
 def _result(results: Sequence[Result], column: Column) -> Result:
@@ -223,6 +210,5 @@ def _is_averaged(table: AblationTable, column: Column) -> bool:
 
 def _heading(dataset: str, column: Column) -> str:
     """Such as: mscoco text → image, hit@1; the cut is written where it is not 5."""
-    query, target = TASKS[column.task]
     cut = column.cut or headline_cut(column.dataset)
-    return f"{dataset} {query.mbeir} → {target.mbeir}" + (f", hit@{cut}" if cut != 5 else "")
+    return f"{dataset} {modalities_of(column.task)}" + (f", hit@{cut}" if cut != USUAL_CUT else "")

@@ -10,7 +10,6 @@ Shapes: n items of the index, q queries of a column.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,20 +25,19 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError
-from genius.evaluation.encoded_queries import EncodedRow
+from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import QuerySet, read_queries
-from genius.evaluation.systems import K, search_beams, search_dense
+from genius.evaluation.systems import K
 from genius.files import remove_folder, write_text
-from genius.metrics.hit_rate import MISS, headline_cut
+from genius.metrics.hit_rate import CUTS, first_hits, headline_cut, hit_rate
 from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from genius.schema import SearchOptions
+from genius.search.dense import flat_search
 from genius.search.engine import Engine
-from genius.search.retrieval import EncodedQueries
 from genius.texts import query_text
 from training import decoder, encoder, quantizer
 from training.ablations.id_schemes import SCHEMES, SchemeInputs
@@ -49,11 +47,12 @@ from training.command_line import Arguments
 from training.decoder import TargetIDs
 from training.features import FeatureSet, share_features
 from training.pairs import CandidateTable
-from training.stage import is_done, recorded_settings, run_stage
+from training.stage import is_done, recorded_settings, records_stamp, run_stage
 
 FOLDER, RESULTS, SCHEME = "ablations", "results", "scheme.npz"
 SPLIT, SPLITS, BATCH = "test", ("train", "val"), 64
 EMBEDDING = "embedding"  # digest of the fusion of trainings that have none
+SYSTEMS = {False: "beam", True: "beam + re-rank"}
 
 Row = tuple[int, str]  # task and dataset of a column of the paper
 
@@ -71,26 +70,17 @@ class NoFusion(nn.Module):
 
 
 @dataclass(frozen=True)
-class TestQueries:
-    """The queries of the row of the collection that stands for a column of the paper."""
-
-    queries: QuerySet
-    pools: dict[str, np.ndarray]  # scope -> sorted rows of the index
-    encoded: list[EncodedQueries]  # by the run's encoder
-
-
-@dataclass(frozen=True)
 class Result:
     """What was found for a column of the paper."""
 
     row: Row
     dataset: str  # that stands for it
-    ranks: dict[str, list[int]]  # name of the search -> (q,) rank of each query's first positive; 0: not found
+    queries: int
+    rates: dict[str, dict[int, float]]  # name of the search -> k -> hit rate
 
-    def hits(self, search: Search, cut: int) -> np.ndarray:
-        """(q,) bool: a positive is among the first `cut` results; 0: among as many as are usual for the dataset."""
-        ranks = np.array(self.ranks[search.name])
-        return (ranks > 0) & (ranks <= (cut or headline_cut(self.dataset)))
+    def rate(self, search: Search, cut: int) -> float:
+        """Hit rate at a cut; 0: at the usual one of the dataset."""
+        return self.rates[search.name][cut or headline_cut(self.dataset)]
 
 
 RESULTS_TYPE = TypeAdapter(list[Result])
@@ -101,7 +91,7 @@ class Trainer:
 
     def __init__(self, run: Run, collection: Collection, limit: int, device: str):
         """limit: test queries of each column. Raises UserError if items were added to the index after training."""
-        self.run, self.collection, self.device = run, collection, device
+        self.run, self.collection, self.limit, self.device = run, collection, limit, device
         self.settings, self.engine = recorded_settings(run), Engine.load(run.path, device)
         self.index, self.candidates = self.engine.index, CandidateTable.read(collection)
         self.data = {
@@ -110,11 +100,14 @@ class Trainer:
         self.item_rows = self.candidates.rows([item.id for item in self.index.items(range(self.index.n))])
         if (self.item_rows < 0).any():
             raise UserError(f"{run.path} has items that were added after training; build its index again")
-        self.columns = self._read_columns(limit)
+        sets = read_queries(collection, self.index, SPLIT, limit=limit, seed=0, phrasing="seeded")
+        self.columns = counterparts(sets)
+        if not self.columns:
+            raise UserError(f"{collection.root} has no {SPLIT} queries of the tasks in the paper's tables")
         self.facts = fingerprint(
-            run.digest("encoder"),
+            [run.digest("encoder"), records_stamp(collection.root)],
             [self.data[split].sources for split in SPLITS],
-            [[row, digest(asked)] for row, asked in self.columns.items()],
+            [repr([row, queries.queries, queries.instructions]) for row, queries in self.columns.items()],
         )
 
     def results(self, job: Job, seed: int) -> list[Result]:
@@ -141,21 +134,6 @@ class Trainer:
     def _file(self, job: Job, seed: int) -> Path:
         return self.run.path / FOLDER / RESULTS / f"{job.training.key}-{self.facts}-seed{seed}.json"
 
-    def _read_columns(self, limit: int) -> dict[Row, TestQueries]:
-        """The paper's columns that the collection has a row for. Raises UserError if there is none."""
-        sets = read_queries(self.collection, self.index, SPLIT, limit=limit, seed=0, phrasing="seeded")
-        numbers = counterparts([(queries.row.task, queries.row.dataset) for queries in sets])
-        if not numbers:
-            raise UserError(f"{self.collection.root} has no {SPLIT} queries of the tasks in the paper's tables")
-        columns = {}
-        for row, number in tqdm(numbers.items(), desc="test queries", unit="column"):
-            pools = read_pools(self.collection, self.index, [sets[number].row], SPLIT)
-            items = pools.kinds[-1].items  # those of the split alone, where the index holds more
-            by_scope = {kind.scope: pool.rows for pool in pools.shared for kind in pool.uses[0] if kind.items == items}
-            encoded = [self.engine.encode(batch) for batch in sets[number].opened(self.collection, BATCH)]
-            columns[row] = TestQueries(sets[number], by_scope, encoded)
-        return columns
-
     def _measure_decoder(self, job: Job, seed: int, work: Path) -> list[Result]:
         """Train IDs, if no other variant has, and a decoder of them; then search."""
         training, settings = job.training, job.training.settings.decoder
@@ -164,26 +142,26 @@ class Trainer:
             settings = replace(settings, decoder=replace(settings.decoder, levels=len(code_sizes), sizes=code_sizes))
         data, val = self._features(work)
         model, _ = decoder.fit(Run(work / training.key), data, val, ids, settings, seed, self.device)
-        fusion = NoFusion() if training.scheme else Fusion.load(Run(work).folder("fusion")).to(self.device)
+        fusion = NoFusion() if training.scheme else Fusion.load(Run(work).folder("fusion"))
         index = self.index.with_ids(ids.codes[self.item_rows], code_sizes)
         engine = Engine(self.engine.encoder, fusion, nn.Identity(), model, index, self.device)
-        pools, results = {}, []
-        for row, asked in self._columns_of(job):
-            with torch.inference_mode():
-                queries = EncodedRow([replace(batch, z=fusion(batch.features)) for batch in asked.encoded])
-            ranks: dict[str, np.ndarray] = {}
-            for scope in {search.scope for search in job.searches}:
-                rows = asked.pools[scope]
-                if rows.tobytes() not in pools:  # columns share the global one
-                    pools[rows.tobytes()] = index.pool(rows, self.device)
-                systems = {
-                    search.name: SearchOptions(search.beams, K, mode="exact", rerank=search.reranked)
-                    for search in job.searches
-                    if search.scope == scope
-                }
-                pool = pools[rows.tobytes()]
-                ranks |= search_beams(systems, engine, pool, queries, asked.queries.qrels).ranks
-            results.append(new_result(row, asked, ranks))
+        columns = self._columns_of(job)
+        options = EvaluationOptions(
+            SPLIT,
+            tuple(sorted({search.beams for search in job.searches})),
+            self.limit,
+            systems=tuple(SYSTEMS.values()),
+            details=False,
+            rows=tuple(f"{queries.row.task}:{queries.row.dataset}" for queries in columns.values()),
+            items=SPLIT,
+        )
+        found, results = evaluate(engine, self.collection, options), []
+        for row, queries in columns.items():
+            rates = {}
+            for search in job.searches:
+                figures = found.pool(search.scope, SPLIT, search.beams).row(queries.row.task, queries.row.dataset)
+                rates[search.name] = figures.systems[SYSTEMS[search.reranked]].hit
+            results.append(Result(row, queries.row.dataset, len(queries), rates))
         remove_folder(work / training.key)
         return results
 
@@ -238,16 +216,8 @@ class Trainer:
         ]
 
     def _measure_encoder(self, job: Job, seed: int, work: Path) -> list[Result]:
-        """Train an encoder and search exactly; embeddings stay in memory.
-
-        Raises UserError for settings under which encoders cannot be compared.
-        """
+        """Train an encoder and search exactly; embeddings stay in memory."""
         settings = replace(job.training.settings, seed=seed)
-        if settings.encoder.image_tower or settings.encoder.locked.enabled:
-            raise UserError(
-                "every encoder of tables S8 and S9 is trained as a whole, and BLIP has the sizes of "
-                "encoder.architecture; name a run without pretrained towers, such as those of preset small or paper"
-            )
         arguments = Arguments(self.collection.root, work, "", settings, self.device)
         if not is_done("encoder", arguments):
             run_stage("encoder", encoder.train, arguments)
@@ -257,35 +227,36 @@ class Trainer:
             items = self.index.items(rows)
             images = [open_image(self.collection.image_path(item.image)) if item.image else None for item in items]
             parts.append(model.embed(images, [item.text for item in items]).half().cpu().numpy())
-        embeddings, results = np.concatenate(parts), []
-        for row, asked in self._columns_of(job):
-            vectors = torch.cat(
-                [
-                    model.embed(
-                        [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
-                    )
-                    for batch in asked.queries.opened(self.collection, BATCH)
-                ]
-            )
-            queries = vectors.float().cpu().numpy()
-            ranks = {
-                search.name: search_dense(embeddings, asked.pools[search.scope], queries, asked.queries.qrels)[0]
-                for search in job.searches
-            }
-            results.append(new_result(row, asked, ranks))
+        embeddings, columns = np.concatenate(parts), self._columns_of(job)
+        pools = read_pools(self.collection, self.index, [queries.row for queries in columns.values()], SPLIT, SPLIT)
+        pools_of = {
+            (number, kind.scope): pool.rows
+            for pool in pools.shared
+            for number, kinds in pool.uses.items()
+            for kind in kinds
+        }
+        results = []
+        for number, (row, queries) in enumerate(columns.items()):
+            batches = [
+                model.embed(
+                    [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
+                )
+                for batch in queries.opened(self.collection, BATCH)
+            ]
+            asked, rates = torch.cat(batches).float().cpu().numpy(), {}
+            for search in job.searches:
+                found = flat_search(embeddings, asked, K, pools_of[number, search.scope])[1]
+                ranks = first_hits(found, queries.qrels)
+                rates[search.name] = {cut: hit_rate(ranks, cut) for cut in CUTS}
+            results.append(Result(row, queries.row.dataset, len(queries), rates))
         return results
 
-    def _columns_of(self, job: Job) -> list[tuple[Row, TestQueries]]:
-        return [(row, asked) for row, asked in self.columns.items() if row in job.rows]
+    def _columns_of(self, job: Job) -> dict[Row, QuerySet]:
+        return {row: queries for row, queries in self.columns.items() if row in job.rows}
 
 
-def new_result(row: Row, asked: TestQueries, ranks: dict[str, np.ndarray]) -> Result:
-    plain = {name: np.where(of_search == MISS, 0, of_search).tolist() for name, of_search in ranks.items()}
-    return Result(row, asked.queries.row.dataset, plain)
-
-
-def counterparts(rows: Sequence[tuple[int, str]]) -> dict[Row, int]:
-    """The paper's column -> number of the row (task, dataset) that stands for it.
+def counterparts(sets: Sequence[QuerySet]) -> dict[Row, QuerySet]:
+    """The paper's column -> the queries of the row of the collection that stands for it.
 
     It is that of the same dataset, whose name ends with the paper's, else the first of the same task that stands for no
     other column. Columns without one are left out.
@@ -293,17 +264,8 @@ def counterparts(rows: Sequence[tuple[int, str]]) -> dict[Row, int]:
     chosen: dict[Row, int] = {}
     for by_name in (True, False):
         for task, dataset in COUNTERPARTS:
-            for number, (row_task, name) in enumerate(rows):
-                fits = row_task == task and (name.endswith(dataset) or not by_name)
+            for number, queries in enumerate(sets):
+                fits = queries.row.task == task and (queries.row.dataset.endswith(dataset) or not by_name)
                 if fits and (task, dataset) not in chosen and number not in chosen.values():
                     chosen[task, dataset] = number
-    return {row: chosen[row] for row in COUNTERPARTS if row in chosen}
-
-
-def digest(asked: TestQueries) -> str:
-    """Checksum of all that a search of these queries depends on, beside encoder and candidates."""
-    queries = asked.queries
-    found = hashlib.sha256(repr([queries.queries, queries.instructions]).encode())
-    for array in (queries.qrels.offsets, queries.qrels.rows, *(asked.pools[scope] for scope in sorted(asked.pools))):
-        found.update(array.astype(np.int64).tobytes())
-    return found.hexdigest()
+    return {row: sets[chosen[row]] for row in COUNTERPARTS if row in chosen}

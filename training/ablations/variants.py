@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from genius.errors import UserError
-from genius.evaluation.paper import ROWS, TABLE_8, TABLE_9, PaperTable
-from genius.evaluation.paper_captions import MSCOCO, OTHERWISE_IN_TABLE_3, PUBLISHED
+from genius.evaluation.paper import MSCOCO, OTHERWISE_IN_TABLE_3, PUBLISHED_CAPTIONS, ROWS, TABLE_8, TABLE_9, PaperTable
 from training.checkpoint import fingerprint
 from training.settings import Settings, with_stage_changes
 
@@ -127,6 +126,11 @@ class AblationTable:
     def name(self) -> str:
         """S3 -> Supplement, Table 3."""
         return f"Supplement, Table {self.number[1:]}" if self.number.startswith("S") else f"Table {self.number}"
+
+    @property
+    def of_encoders(self) -> bool:
+        """Whether only encoders are trained."""
+        return self.columns == ALL
 
     def search(self, variant: Variant) -> Search:
         return Search(self.scope, variant.beams, variant.reranked)
@@ -258,8 +262,8 @@ LARGE_AND_SHARED = (
 )
 CAPTION_RATES = {
     line.method: line.rates
-    for line in PUBLISHED[MSCOCO]
-    if line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
+    for line in PUBLISHED_CAPTIONS
+    if line.of == line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
 }
 IDENTIFIERS = (
     Variant("GRACE, numeric", CAPTION_RATES["GRACE, numeric"], WITHOUT_AUGMENTATION, "numeric"),
@@ -314,13 +318,23 @@ def base_settings(recorded: Settings, changes: Iterable[str]) -> Settings:
     return with_stage_changes(recorded, *BASE, *changes)
 
 
-def all_jobs(base: Settings) -> dict[str, Job]:
-    """Every training of all tables by its key."""
+def jobs_of(tables: Iterable[AblationTable], base: Settings) -> dict[str, Job]:
+    """The trainings of these tables by their keys, each with all that any table measures of it.
+
+    Raises UserError for encoders that cannot be compared.
+    """
+    encoders = any(table.of_encoders for table in tables)
+    if encoders and (base.encoder.image_tower or base.encoder.locked.enabled):
+        raise UserError(
+            "every encoder of tables S8 and S9 is trained as a whole, and BLIP has the sizes of encoder.architecture; "
+            "name a run without pretrained towers, such as those of preset small or paper"
+        )
     jobs: dict[str, Job] = {}
     for table in TABLES.values():
-        for variant in table.variants:
+        for variant in table.variants if encoders or not table.of_encoders else ():
             training = variant.training(base)
             job = jobs.setdefault(training.key, Job(training))
             job.rows |= {column.row for column in table.columns}
             job.searches.add(table.search(variant))
-    return jobs
+    chosen = {variant.training(base).key for table in tables for variant in table.variants}
+    return {key: job for key, job in jobs.items() if key in chosen}

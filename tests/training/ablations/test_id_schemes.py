@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genius.trie.ids import IDTable
-from training.id_schemes import CHARACTERS, SCHEMES, SchemeInputs, content_words, hierarchical_kmeans
+from training.ablations.id_schemes import CHARACTERS, SCHEMES, SchemeInputs, content_words, hierarchical
 
 TEXTS = ["A red boat.", "", "The red boat at sea!", "", "A boat; a boat, and a dog", "Ärger 7"]
 IMAGES = [None, "images/cat-one.png", "x.png", "images/zebra.png", None, None]
@@ -70,8 +70,7 @@ def test_semantic_ids_are_content_words_and_an_image_has_those_of_the_nearest_kn
 
 
 def test_clustered_ids_are_unique_and_leaves_are_small():
-    vectors = made(500).embeddings
-    found = hierarchical_kmeans(vectors, branches=4, leaf=9, seed=0)
+    found = hierarchical(made(500), branches=4, leaf=9)
     assert len({tuple(codes) for codes in found.codes.tolist()}) == 500
     leaves = {}
     for codes in found.codes.tolist():
@@ -81,14 +80,14 @@ def test_clustered_ids_are_unique_and_leaves_are_small():
 
 def test_items_of_one_cluster_are_nearer_to_its_mean_than_to_the_means_of_others():
     vectors = made(400).embeddings
-    first = hierarchical_kmeans(vectors, branches=3, leaf=200, seed=0).codes[:, 0]
+    first = hierarchical(made(400), branches=3, leaf=200).codes[:, 0]
     means = np.stack([vectors[first == code].mean(0) for code in range(3)])
     nearest = np.linalg.norm(vectors[:, None] - means[None], axis=2).argmin(1)
     assert (nearest == first).mean() > 0.95
 
 
 def test_equal_embeddings_are_split_too():
-    found = hierarchical_kmeans(np.ones((50, 4), dtype=np.float32), branches=3, leaf=5, seed=0)
+    found = hierarchical(made(50, embeddings=np.ones((50, 4), dtype=np.float32)), branches=3, leaf=5)
     assert len({tuple(codes) for codes in found.codes.tolist()}) == 50
 
 
