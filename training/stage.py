@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import resource
 import sys
 import time
