@@ -109,33 +109,17 @@ ELSEWHERE = {
     "GENIUS_LOAD_RUN=my-run GENIUS_LOAD_SEARCHES=1000 pytest -m hostile tests/hostile/load": (
         "the hostile suite, on a tiny run"
     ),
-<<<<<<< HEAD
-    "python -m training.benchmarks.encoders my-collection my-encoders": "tests/training/benchmarks/",
-=======
-    "pytest tests/training/test_distributed.py": "the suite",
-    "pytest -m slow tests/training/test_distributed.py": "the slow suite",
-    "pytest -m slow -s tests/training/test_published.py": "the slow suite",
->>>>>>> 44b7d4d4 (READMEs and log: ablations and encoders are one command; no zero-shot command)
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
     "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_main.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
     "python -m training.ablations my-collection my-run": "tests/training/ablations/, with tiny models",
-<<<<<<< HEAD
-    "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 3": "tests/training/ablations/",
-    "python -m genius.evaluation.collection_table my-collection --run my-run": (
-        "tests/evaluation/test_collection_table.py"
-    ),
-    "python -m training.transfer my-run other-collection other-run": "tests/training/test_transfer.py",
-=======
     "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 0,1,2": "tests/training/ablations/",
     "python -m training.ablations my-collection my-run --tables S8,S9": "tests/training/ablations/",
     "python -m genius.evaluation.collection_table my-collection --run my-run": (
         "tests/evaluation/test_collection_table.py"
     ),
-    "python -m genius.evaluation.speed.throughput my-run": "tests/evaluation/test_speed_throughput.py",
->>>>>>> 44b7d4d4 (READMEs and log: ablations and encoders are one command; no zero-shot command)
     "python -m genius.evaluation.shared_codes assets/demo": "tests/evaluation/test_shared_codes.py, on a tiny run",
     "python -m genius.evaluation.shared_codes my-run": "tests/evaluation/test_shared_codes.py",
     "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",
@@ -152,18 +136,6 @@ NOT_RUN = {
     "python -m training.index my-collection test-items --preset photos --set index.pool=union_test": TOWERS,
     "python -m genius.evaluation test-items --collection my-collection "
     "--rows flickr8k,fashion,grocery,visual7w,emoji": TOWERS,
-<<<<<<< HEAD
-=======
-    "python -m genius.collections $GENIUS_DATA/flickr8k flickr8k": TOWERS,
-    "python -m training flickr8k flickr8k-run --preset photos": TOWERS,
-    "python -m training.encoder flickr8k flickr8k-run --preset photos": TOWERS,
-    "python -m training.benchmarks.captions flickr8k-run $GENIUS_DATA/flickr8k "
-    '--to-image "Find a flickr8k image that shows what is described." '
-    '--to-text "Find a flickr8k caption that describes this image."': TOWERS,
-    "python -m training.ranker flickr8k flickr8k-run": TOWERS,
-    "python -m training.index flickr8k flickr8k-run --preset photos --set index.pool=union_test": TOWERS,
-    "python -m genius.evaluation flickr8k-run --collection flickr8k --rows 0:flickr8k --limit 1000": TOWERS,
->>>>>>> 44b7d4d4 (READMEs and log: ablations and encoders are one command; no zero-shot command)
     "python -m training.folder photos my-run --model ViT-B-32 --pretrained laion2b_s34b_b79k": DOWNLOADS,
     "python -m training.folder photos my-run --model hf-hub:OWNER/REPOSITORY": DOWNLOADS,
     "python -m training my-collection my-run --preset paper --set encoder.architecture=ViT-B-32-quickgelu "
@@ -193,12 +165,6 @@ NOT_RUN = {
     "python -m tests.mutation": MUTATION,
     "python -m tests.mutation genius.trie --sample 0": MUTATION,
     "python -m tests.mutation training.settings --sample 40 --seed 3": MUTATION,
-<<<<<<< HEAD
-=======
-    "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK": HOURS,
-    "python -m training.benchmarks.own_folder $GENIUS_DATA/flickr8k WORK --recipe images-only": HOURS,
-    "python -m training.benchmarks.paper_steps WORK": HOURS,
->>>>>>> 44b7d4d4 (READMEs and log: ablations and encoders are one command; no zero-shot command)
     "python -m training.benchmarks.page_pictures assets": "needs a browser, next to a served app",
     "python -m genius.collections $GENIUS_DATA/{flickr8k,fashion,grocery,visual7w,emoji} real": HOURS,
     "python -m training real run": HOURS,
