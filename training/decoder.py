@@ -51,6 +51,8 @@ from training.settings import DecoderSettings
 from training.stage import publish, run_stage, seconds_per_step
 from training.validation import unseen_queries
 
+WEIGHT_DECAY, BETAS, CLIP_GRAD_NORM = 1e-4, (0.9, 0.98), 1.0  # as published
+ALPHA = 2.0  # of Beta(α, α) in Eq. 11
 BEAMS = 20  # of the validation search
 PER_ROW = 100  # validation queries of each (task, dataset) row
 
@@ -92,7 +94,7 @@ def fit(
     if targets.quantizer is not None:
         decoder.initialize(targets.quantizer)
     decoder.to(device)
-    optimizer = adamw(decoder, settings, settings.decay_all)
+    optimizer = adamw(decoder, settings.learning_rate, WEIGHT_DECAY, BETAS, settings.decay_all)
     parameters = [p for p in decoder.parameters() if p.requires_grad]
     checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.sources)
     has_geometry = is_main() and targets.quantizer is not None
@@ -116,7 +118,7 @@ def fit(
             optimizer.zero_grad()
             loss.backward()
             average_gradients(parameters)
-            nn.utils.clip_grad_norm_(parameters, settings.clip_grad_norm)
+            nn.utils.clip_grad_norm_(parameters, CLIP_GRAD_NORM)
             optimizer.step()
             losses.append(loss.item())
         pace, loss = seconds_per_step(started, steps), mean_over_processes(np.mean(losses))
@@ -171,7 +173,7 @@ class Samples:
         local = local_slice(len(batch))
 
         def draw_weights(width: int) -> Tensor:
-            weights = rng.beta(self.settings.alpha, self.settings.alpha, (len(batch), width))  # as in other processes
+            weights = rng.beta(ALPHA, ALPHA, (len(batch), width))  # as in other processes
             return torch.from_numpy(weights[local].astype(np.float32)).to(device)
 
         pairs = self.data.draw(np.where(batch < 0, 0, batch), rng).part(local)

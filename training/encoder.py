@@ -37,6 +37,8 @@ from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings, ExtrasSettings
 from training.stage import publish, run_stage
 
+FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
+
 
 def train(arguments: Arguments) -> None:
     """Train the encoder, or take it as it is, and publish it in the run."""
@@ -45,7 +47,7 @@ def train(arguments: Arguments) -> None:
     torch.manual_seed(seed)
     encoder = new_encoder(settings)
     if settings.fusion == "feature":
-        encoder = FeatureFusionEncoder.over(encoder, settings.fusion_layers)
+        encoder = FeatureFusionEncoder.over(encoder, FUSION_LAYERS)
     encoder.check()
     if settings.grad_checkpointing:
         recompute_activations(encoder)

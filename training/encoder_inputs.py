@@ -119,12 +119,8 @@ class InputLoader:
     def _open_images(
         self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int
     ) -> OpenedPixels | PixelCache:
-        squares = Squares(
-            collection,
-            self.settings.image_cache or round(MARGIN * self.side),
-            self.encoder.config.preprocess["resize_mode"],
-        )
-        if not self.settings.image_cache:
+        squares = Squares(collection, round(MARGIN * self.side), self.encoder.config.preprocess["resize_mode"])
+        if not self.settings.cache_images:
             return OpenedPixels(squares, workers)
         with main_process_first():
             return PixelCache(squares, self.image_paths(splits), cache, workers)

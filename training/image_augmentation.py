@@ -1,7 +1,7 @@
 """Decoded images for encoder training, and their augmentation.
 
-Each image is decoded and made square once, as the encoder will see it, into a memory-mapped file (27 KB per image at
-96 px), so that epochs need no decoding. Where this file would be too large (`encoder.image_cache=0`), images are
+Each image is decoded and made square once, as the encoder will see it, into a memory-mapped file (25 KB per image at
+91 px), so that epochs need no decoding. Where this file would be too large (`encoder.cache_images=false`), images are
 opened every time, ahead of the model.
 
 Shapes: c side of the stored squares, b batch, s side that the model sees.
@@ -31,7 +31,7 @@ from training.checkpoint import fingerprint
 
 Part = TypeVar("Part")
 BLOCK = 512  # images decoded at a time
-MARGIN = 8 / 7  # side of an image that is opened every time over that of the model: 256 for 224
+MARGIN = 8 / 7  # side of a stored or opened image over that of the model: 256 for 224
 
 SQUARE: dict[str, Callable] = {  # how an image becomes a square, by open_clip's resize modes
     "shortest": ImageOps.fit,

@@ -79,7 +79,6 @@ def train(arguments: Arguments) -> None:
             image_path=collection.image_path,
             instructions=instructions,
             thumbnail_side=settings.thumbnail_side,
-            thumbnail_quality=settings.thumbnail_quality,
             errors=errors,
             resume_folder=resume_folder,
         )

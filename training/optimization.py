@@ -6,7 +6,7 @@ Shapes: b pairs of a batch, d dim.
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -14,14 +14,8 @@ from torch import Tensor, nn
 
 from genius.runtime import computes_bf16
 
+EPS = 1e-6  # of AdamW, in the published code of every stage
 NOT_DECAYED = ("bn", "ln", "bias", "logit_scale")  # in the name of a parameter, as in the published code
-
-
-class OptimizerSettings(Protocol):
-    learning_rate: float
-    weight_decay: float
-    betas: tuple[float, float]
-    eps: float
 
 
 def contrastive_loss(
@@ -40,20 +34,23 @@ def contrastive_loss(
     return (loss + F.cross_entropy(logits.T, labels)) / 2 if symmetric else loss
 
 
-def adamw(model: nn.Module, settings: OptimizerSettings, decay_all: bool = False, **options: Any) -> torch.optim.AdamW:
+def adamw(
+    model: nn.Module,
+    learning_rate: float,
+    weight_decay: float,
+    betas: tuple[float, float],
+    decay_all: bool = False,
+    **options: Any,
+) -> torch.optim.AdamW:
     """AdamW with weight decay of matrices only, as in the published code; decay_all: of every parameter."""
-    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    decayed = [decay_all or (p.ndim > 1 and not any(part in name for part in NOT_DECAYED)) for name, p in trained]
-    groups = [
-        {"params": [p for (_, p), own in zip(trained, decayed, strict=True) if own == wanted], "weight_decay": decay}
-        for wanted, decay in ((True, settings.weight_decay), (False, 0.0))
-    ]
+    decayed, others = [], []
+    for name, parameter in model.named_parameters():
+        is_matrix = parameter.ndim > 1 and not any(part in name for part in NOT_DECAYED)
+        if parameter.requires_grad:
+            (decayed if decay_all or is_matrix else others).append(parameter)
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(
-        [group for group in groups if group["params"]],
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.eps,
-        **options,
+        [group for group in groups if group["params"]], lr=learning_rate, betas=betas, eps=EPS, **options
     )
 
 

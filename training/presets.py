@@ -85,7 +85,6 @@ SMALL = Settings(
         symmetric_loss=True,
         mask_positives=True,
         augment=True,
-        image_cache=96,
     ),
     features=FeatureSettings(phrasings=4),
     quantizer=QuantizerSettings(
@@ -144,7 +143,6 @@ DEMO = Settings(  # the shipped run: small enough for a repository
         upsample_to=0,
         min_crop=0.8,
         horizontal_flip=False,
-        image_cache=72,
         half=True,
         bf16=False,
         extras=ExtrasSettings(
@@ -176,7 +174,7 @@ DEMO = Settings(  # the shipped run: small enough for a repository
         half=True,
         bf16=False,
     ),
-    index=IndexSettings(pool="union_test", thumbnail_side=128, thumbnail_quality=70),
+    index=IndexSettings(pool="union_test", thumbnail_side=128),
 )
 
 PHOTOS = Settings(  # heads behind pretrained towers
@@ -218,7 +216,7 @@ PHOTOS = Settings(  # heads behind pretrained towers
         half=True,
         bf16=False,
     ),
-    index=IndexSettings(thumbnail_side=160, thumbnail_quality=70),
+    index=IndexSettings(thumbnail_side=160),
 )
 
 TOY_DIM, TOY_LEVELS, TOY_CODES = 96, 5, 64
@@ -236,7 +234,6 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
         upsample_to=0,
         learning_rate=2e-3,
         augment=False,
-        image_cache=64,
         half=True,
         bf16=False,
     ),
@@ -266,7 +263,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
         half=True,
         bf16=False,
     ),
-    index=IndexSettings(pool="union_test", thumbnail_side=96, thumbnail_quality=60),
+    index=IndexSettings(pool="union_test", thumbnail_side=96),
 )
 
 PRESETS = {"small": SMALL, "toy": TOY, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}

@@ -44,6 +44,9 @@ from training.settings import QuantizerSettings
 from training.stage import publish, run_stage, seconds_per_step
 from training.validation import hit_rates
 
+WEIGHT_DECAY, BETAS, FINAL_LEARNING_RATE = 0.2, (0.9, 0.999), 1e-5  # of AdamW and its schedule, as published
+COARSE_TEMPERATURE = 0.1
+
 
 class FusionAndQuantizer(nn.Module):
     """The two modules that are trained together."""
@@ -76,7 +79,7 @@ def fit(
     """Train, publish both parts, write the fused features and the health report. labels (n,): see `batch_losses`."""
     torch.manual_seed(seed)
     model = FusionAndQuantizer(settings).to(device)
-    optimizer = adamw(model, settings)
+    optimizer = adamw(model, settings.learning_rate, WEIGHT_DECAY, BETAS)
     checkpoints = Checkpoints(run.path, "quantizer", settings, seed, data.sources)
     first = checkpoints.resume(model, optimizer)
     if first == 0 and is_main():
@@ -95,11 +98,8 @@ def fit(
         )
         steps = len(batches)
         for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
-            rate = cosine(
-                epoch * steps + step,
-                settings.epochs * steps,
-                final=settings.final_learning_rate / settings.learning_rate,
-            )
+            final = FINAL_LEARNING_RATE / settings.learning_rate
+            rate = cosine(epoch * steps + step, settings.epochs * steps, final=final)
             set_learning_rate(optimizer, settings.learning_rate * rate)
             losses = batch_losses(model, data, data.draw(queries, rng), settings, device, labels)
             optimizer.zero_grad()
@@ -233,7 +233,7 @@ def batch_losses(
         else supcon_loss(
             torch.cat([z_query, z_target]),
             torch.from_numpy(labels[batch.positives]).repeat(2).to(device),
-            settings.coarse_temperature,
+            COARSE_TEMPERATURE,
         ),
     }
 

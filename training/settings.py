@@ -66,14 +66,12 @@ class TowerSettings:
     hidden: int = 1024  # units of a residual head
     image_dropout: float = 0.0  # in the image head
     text_dropout: float = 0.0  # in a residual text head
-    context_length: int = 77  # tokens
     resize_mode: str = "shortest"  # how an image becomes a square: shortest, longest or squash
 
     def __post_init__(self):
         expect(self.head in HEADS, f"head is one of {', '.join(HEADS)}, not {self.head!r}")
         expect(self.resize_mode in RESIZE_MODES, f"resize_mode is one of {', '.join(RESIZE_MODES)}")
         expect(min(self.dim, self.image_size, self.hidden) >= 1, "dim, image_size and hidden are at least 1")
-        expect(self.context_length >= 3, "context_length is at least 3")
         expect(0 <= self.image_dropout < 1, "image_dropout is a probability below 1")
         expect(0 <= self.text_dropout < 1, "text_dropout is a probability below 1")
         expect(not self.text_dropout or self.head == "residual", "text_dropout is 0 where head is not residual")
@@ -103,7 +101,6 @@ class EncoderSettings:
 
     architecture: str | dict[str, Any] = "ViT-L-14-quickgelu"  # an open_clip name or model configuration, or BLIP's
     fusion: str = "score"  # feature: one embedding of image and text, for dense search alone, see feature_fusion.py
-    fusion_layers: int = 2  # of CLIP-FF
     pretrained: str = "openai"  # open_clip tag, checkpoint file, or encoder folder of a run; empty: random weights
     epochs: int = 20
     batch: int = 420  # pairs: the published 105 on each of four GPUs
@@ -113,8 +110,6 @@ class EncoderSettings:
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-5
     weight_decay: float = 0.2
-    betas: tuple[float, float] = (0.9, 0.98)
-    eps: float = 1e-6  # of AdamW
     warmup: float = 0.0  # share of all steps
     clip_grad_norm: float = 0.0  # 0: gradients are not clipped
     max_logit_scale: float = 0.0  # upper limit of the learned 1/τ; 0: no limit
@@ -124,7 +119,7 @@ class EncoderSettings:
     augment: bool = False  # random crops and brightness, and the next two (ours)
     min_crop: float = 0.55  # smallest share of the area that a crop keeps
     horizontal_flip: bool = True  # false where left and right have a meaning
-    image_cache: int = 256  # side of the decoded images kept while training, pixels; 0: images are opened each time
+    cache_images: bool = True  # decoded images are kept on disk while training; else they are opened each time
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     eight_bit: bool = False  # large matrices are stored, and used from then on, in 8 bits, the rest as with half (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
@@ -138,16 +133,15 @@ class EncoderSettings:
     def __post_init__(self):
         expect(self.epochs >= 0, "epochs is at least 0")
         expect(self.fusion in FUSIONS, f"fusion is one of {', '.join(FUSIONS)}, not {self.fusion!r}")
-        expect(self.fusion_layers >= 1, "fusion_layers is at least 1")
         expect(not self.locked.enabled or self.fusion == "score", "locked.enabled is false where fusion is feature")
         expect(
             not (self.locked.enabled and self.grad_checkpointing),
             "grad_checkpointing is false where locked.enabled is true",
         )
         expect(self.batch >= 2 and self.group >= 1, "batch is at least 2 and group at least 1")
-        expect_optimizer(self)
+        expect(self.learning_rate > 0, "learning_rate is above 0")
+        expect(self.weight_decay >= 0, "weight_decay is at least 0")
         expect(0 <= self.warmup <= 1, "warmup is between 0 and 1")
-        expect(self.image_cache >= 0, "image_cache is at least 0")
         expect(0 <= self.average < 1, "average is at least 0 and below 1")
         expect(0 < self.min_crop <= 1, "min_crop is above 0 and at most 1")
         expect(min(self.clip_grad_norm, self.max_logit_scale) >= 0, "clip_grad_norm and max_logit_scale are at least 0")
@@ -181,10 +175,6 @@ class QuantizerSettings:
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
-    final_learning_rate: float = 1e-5
-    weight_decay: float = 0.2
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-6  # of AdamW
     temperature: float = 0.01
     contrastive_weight: float = 0.25  # 1 on four GPUs whose gathered features get a quarter of the gradient
     rq_weight: float = 100.0  # β
@@ -196,7 +186,6 @@ class QuantizerSettings:
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
     coarse_factor: str = ""  # factor in src_content for a SupCon loss, so that coarse levels encode it (ours)
     coarse_weight: float = 0.0  # weight of that loss (ours)
-    coarse_temperature: float = 0.1
     kmeans_vectors: int = 16_000  # for the codebooks' start: queries and targets of the published first batch
     kmeans_iterations: int = 1000
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
@@ -204,11 +193,10 @@ class QuantizerSettings:
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
-        expect(self.row_limit >= 0, "row_limit is at least 0")
+        expect(self.row_limit == 0 or self.row_limit >= 2, "row_limit is 0 or at least 2: a batch has two queries")
         expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
-        expect_optimizer(self)
-        expect(self.final_learning_rate >= 0, "final_learning_rate is at least 0")
-        expect(min(self.temperature, self.coarse_temperature) > 0, "temperature and coarse_temperature are above 0")
+        expect(self.learning_rate > 0, "learning_rate is above 0")
+        expect(self.temperature > 0, "temperature is above 0")
         expect(
             min(self.contrastive_weight, self.rq_weight, self.mse_weight, self.coarse_weight) >= 0,
             "contrastive_weight, rq_weight, mse_weight and coarse_weight are at least 0",
@@ -232,15 +220,10 @@ class DecoderSettings:
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
-    weight_decay: float = 1e-4
     decay_all: bool = False  # weight decay also of norms, biases and the relative attention bias (ours)
-    betas: tuple[float, float] = (0.9, 0.98)
-    eps: float = 1e-6  # of AdamW
     warmup_steps: int = 500  # half of all steps at most
     warmup_from_zero: bool = True  # the first step has learning rate 0, as published; else 1/warmup_steps of the peak
-    clip_grad_norm: float = 1.0
     augmentation: str = "elementwise"  # one of AUGMENTATIONS
-    alpha: float = 2.0  # of Beta(α, α)
     self_queries: bool = False  # every candidate is also its own query, unmixed (ours)
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
     patience: int = 0  # with keep_best: stop after so many epochs that are no better than the best; 0: never (ours)
@@ -251,14 +234,12 @@ class DecoderSettings:
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
-        expect(self.row_limit >= 0, "row_limit is at least 0")
+        expect(self.row_limit == 0 or self.row_limit >= 2, "row_limit is 0 or at least 2: a batch has two queries")
         expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
         expect(self.patience >= 0, "patience is at least 0")
         expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
-        expect_optimizer(self)
+        expect(self.learning_rate > 0, "learning_rate is above 0")
         expect(self.warmup_steps >= 0, "warmup_steps is at least 0")
-        expect(self.clip_grad_norm > 0, "clip_grad_norm is above 0")
-        expect(self.alpha > 0, "alpha is above 0")
         expect(
             bool(self.decoder_weights) and all(0 <= weight <= 1 for weight in self.decoder_weights),
             "decoder_weights holds at least one weight, each between 0 and 1",
@@ -275,13 +256,9 @@ class IndexSettings:
 
     pool: str = ""  # index this candidate pool only, such as union_test; empty: every candidate
     thumbnail_side: int = 192  # the longer side, pixels
-    thumbnail_quality: int = 80  # of WebP, 1 to 100
 
     def __post_init__(self):
-        expect(
-            self.thumbnail_side >= 1 and 1 <= self.thumbnail_quality <= 100,
-            "thumbnail_side is at least 1 and thumbnail_quality is 1 to 100",
-        )
+        expect(self.thumbnail_side >= 1, "thumbnail_side is at least 1")
 
 
 @dataclass(frozen=True)
@@ -310,14 +287,6 @@ class Settings:
             quantizer.levels >= 2, "levels is at least 2: the modality, or first cluster, and what tells items apart"
         )
         expect(self.seed >= 0, "the seed is at least 0")
-
-
-def expect_optimizer(settings: EncoderSettings | QuantizerSettings | DecoderSettings) -> None:
-    """Raises ValueError for settings that AdamW cannot train with."""
-    expect(settings.learning_rate > 0, "learning_rate is above 0")
-    expect(settings.weight_decay >= 0, "weight_decay is at least 0")
-    expect(all(0 <= beta < 1 for beta in settings.betas), "both betas are at least 0 and below 1")
-    expect(settings.eps >= 0, "eps is at least 0")
 
 
 def expect(holds: bool, sentence: str) -> None:
@@ -371,15 +340,15 @@ def _with_values(owner: Any, changes: Sequence[_Change]) -> Any:
             raise UserError(f"--set {change.whole}: there is no {change.names[0]!r}; choose from {', '.join(types)}")
         by_name[change.names[0]].append(change)
     values = {}
-    for name, own in by_name.items():
+    for name, named in by_name.items():
         old = getattr(owner, name)
-        for change in own:
+        for change in named:
             if dataclasses.is_dataclass(old) != (len(change.names) > 1):
                 raise UserError(f"--set {change.whole}: expected a value like {json.dumps(old, default=str)}")
         if dataclasses.is_dataclass(old):
-            values[name] = _with_values(old, [change.deeper for change in own])
+            values[name] = _with_values(old, [change.deeper for change in named])
         else:
-            values[name] = [_parse_value(types[name], old, change) for change in own][-1]
+            values[name] = [_parse_value(types[name], old, change) for change in named][-1]
     try:
         return replace(owner, **values)
     except ValueError as error:

@@ -17,6 +17,7 @@ import numpy as np
 
 from genius.explore.items import item_query
 from genius.schema import SearchOptions, SearchResult
+from genius.search.batching import ANYONE, Caller
 from genius.search.retrieval import EncodedQueries
 
 if TYPE_CHECKING:
@@ -40,10 +41,11 @@ def interpolate(
     row: int,
     options: SearchOptions,
     weights: Sequence[float] = WEIGHTS,
+    caller: Caller = ANYONE,
 ) -> list[Step]:
     """Search, in one batch, with interpolations of a query's embedding (d,) and z (d,) and those of the item at `row`.
 
-    The item's embedding comes from the index; its z is computed from its thumbnail and text.
+    The item's embedding comes from the index; its z is computed from its thumbnail and text. caller: whose turn it is.
     Raises UserError for an invalid option.
     """
     item_z = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
@@ -51,7 +53,7 @@ def interpolate(
     embeddings = interpolated(embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     asked = EncodedQueries.from_vectors(embeddings, interpolated(z, item_z, weights))
-    results = engine.search_encoded(asked, options)
+    results = engine.search_encoded(asked, options, caller)
     return [Step(weight, result) for weight, result in zip(weights, results, strict=True)]
 
 

@@ -136,7 +136,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
             errors = reconstruction_errors(fused, codes, models.quantizer)
-            recorded = opened.settings.index
+            thumbnail_side = opened.settings.index.thumbnail_side
             _publish_added(
                 opened,
                 index,
@@ -147,8 +147,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
                     compress(new.items(source), readable & ~copies),
                     ConcatenatedArray([files.embedding], kept),
                     source.image_path,
-                    recorded.thumbnail_side,
-                    recorded.thumbnail_quality,
+                    thumbnail_side,
                 )[0],
             )
             if len(index.config.segments) >= MERGE_AT:

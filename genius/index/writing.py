@@ -37,6 +37,7 @@ from genius.trie.ids import pack
 
 BLOCK = 4096  # items in memory at once
 MAX_UNREADABLE = 0.1  # share of images that may be unreadable; of more it is likely that their folder is not there
+THUMBNAIL_QUALITY = 70  # of WebP
 MAX_EXAMPLES = 5  # unreadable images that are named
 SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL) WITHOUT ROWID"
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
@@ -62,14 +63,13 @@ def write_index(
     image_path: Callable[[str], Path] | None,
     instructions: Iterable[Instruction],
     thumbnail_side: int = 192,
-    thumbnail_quality: int = 80,
     errors: np.ndarray | None = None,
     resume_folder: Path | None = None,
 ) -> UnreadableImages:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be memory-mapped.
-    image_path: finds an item's image; None makes no thumbnails. thumbnail_quality: of WebP, up to 100.
+    image_path: finds an item's image; None makes no thumbnails.
     errors (n,): reconstruction errors, with which those of items that are added later are compared.
     resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay
     there, so that nothing is lost before the caller has published `folder`.
@@ -85,9 +85,7 @@ def write_index(
     config = IndexConfig(n, dim, tuple(code_sizes))
     config.check()
     write_instructions(folder / "instructions.json", instructions)
-    modalities, unreadable = write_segment(
-        folder, items, embeddings, image_path, thumbnail_side, thumbnail_quality, resume_folder
-    )
+    modalities, unreadable = write_segment(folder, items, embeddings, image_path, thumbnail_side, resume_folder)
     write_rows(folder, config, pack(codes, code_sizes), modalities, errors)
     return unreadable
 
@@ -98,14 +96,13 @@ def write_segment(
     embeddings: np.ndarray | ConcatenatedArray,
     image_path: Callable[[str], Path] | None,
     thumbnail_side: int,
-    thumbnail_quality: int,
     resume_folder: Path | None = None,
 ) -> tuple[np.ndarray, UnreadableImages]:
     """Write the files of one segment (see segments.py), as `write_index` does.
 
     Returns the modalities (m,) of its items, and those whose images cannot be read.
     """
-    shrink = partial(_thumbnail, image_path, thumbnail_side, thumbnail_quality) if image_path is not None else None
+    shrink = partial(_thumbnail, image_path, thumbnail_side) if image_path is not None else None
     modalities, unreadable = _write_items(resume_folder or folder, items, len(embeddings), shrink)
     for name in (ITEMS, THUMBNAILS) if resume_folder else ():
         link_or_copy(resume_folder / name, folder / name)
@@ -232,8 +229,8 @@ def _write_thumbnails(
     return len(stored), UnreadableImages(len(failed), tuple(failed[:MAX_EXAMPLES]))
 
 
-def _thumbnail(image_path: Callable[[str], Path], side: int, quality: int, item: Item) -> bytes | UserError:
+def _thumbnail(image_path: Callable[[str], Path], side: int, item: Item) -> bytes | UserError:
     try:
-        return thumbnail(image_path(item.image), side, quality)
+        return thumbnail(image_path(item.image), side, THUMBNAIL_QUALITY)
     except UserError as error:
         return UserError(f"candidate {item.id}: {error}")

@@ -152,25 +152,6 @@ def test_a_write_that_was_killed_goes_on_after_its_last_whole_block(tmp_path, im
     assert len(opened) == 3 and third.items(range(N)) == ITEMS
 
 
-def test_thumbnails_of_lower_quality_are_smaller(tmp_path, images):
-    rng = np.random.default_rng(0)
-    Image.fromarray(rng.integers(0, 255, (90, 90, 3), dtype=np.uint8)).save(images / "a.png")
-    sizes = []
-    for quality in (20, 90):
-        (tmp_path / str(quality)).mkdir()
-        write_index(
-            tmp_path / str(quality),
-            ITEMS,
-            *arrays(),
-            SIZES,
-            image_path=images.joinpath,
-            instructions=[],
-            thumbnail_quality=quality,
-        )
-        sizes.append(len(Index.load(tmp_path / str(quality)).thumbnail(0)))
-    assert sizes[0] < sizes[1] / 2
-
-
 def test_an_index_without_pictures_can_be_written(tmp_path):
     write_index(tmp_path, ITEMS, *arrays(), SIZES, image_path=None, instructions=[])
     index = Index.load(tmp_path)

@@ -278,7 +278,7 @@ def test_the_run_names_its_sources_and_settings(made):
         ("encoder.epochs=3", "the encoder is used as it is; choose another by --model"),
         ("seed=3", "expected --seed 3"),
         ("decoder.epoch=3", "there is no 'epoch'"),
-        ("decoder.alpha=0", "alpha is above 0"),
+        ("decoder.batch=1", "batch at least 2"),
     ],
 )
 def test_a_setting_that_cannot_be_changed_is_refused_before_anything_is_made(tmp_path, change, message):

@@ -16,6 +16,7 @@ from genius.index.store import Index
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.reports import Report
 from genius.run import PARTS, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
@@ -26,10 +27,9 @@ from training import decoder, encoder, features, index, quantizer
 from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
-from training.curves import read_curves, read_health
+from training.curves import HEALTH, read_curves, read_health
 from training.decoder import Validation
 from training.extras import synonyms
-from training.image_augmentation import MARGIN
 from training.pairs import CandidateTable
 from training.settings import ExtrasSettings, IndexSettings
 from training.stage import PARTS_OF, STAGES, is_done, pending_stages, run_stage
@@ -71,7 +71,7 @@ def test_every_epoch_is_recorded(trained):
 def test_the_health_of_the_codes_is_reported(trained, collection):
     health = read_health(Run(trained))
     assert health["items"] == sum(1 for _ in collection.all_candidates())
-    assert [level["codes"] for level in health["levels"]] == [3, 5, 5, 5]
+    assert [row[1] for row in Report.load(trained / HEALTH).tables[1].rows] == [3, 5, 5, 5]
     assert health["modality_purity"] == 1.0
 
 
@@ -377,10 +377,9 @@ def test_repeating_a_stage_invalidates_the_later_ones(trained, collection, tmp_p
 
 
 def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collection, tmp_path):
-    side = round(MARGIN * 32)
     weights = []
-    for name, kept, workers in (("kept", side, 0), ("opened", 0, 1)):
-        settings = replace(TINY, encoder=replace(TINY.encoder, image_cache=kept, epochs=1))
+    for name, kept, workers in (("kept", True, 0), ("opened", False, 1)):
+        settings = replace(TINY, encoder=replace(TINY.encoder, cache_images=kept, epochs=1))
         run_stage("encoder", encoder.train, replace(arguments(collection, tmp_path / name, settings), workers=workers))
         weights.append(load_file(Run(tmp_path / name).folder("encoder") / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

@@ -22,7 +22,6 @@ TINY: Settings = replace(
         batch=8,
         group=4,
         upsample_to=0,
-        image_cache=32,
         extras=ExtrasSettings(factor_weight=0.5, instruction_word_dropout=0.2),
     ),
     features=replace(SMALL.features, phrasings=2, batch=8),

@@ -87,6 +87,6 @@ def locked_settings(image_tower: str, text_tower: str, **changes) -> EncoderSett
         bf16=False,
         min_crop=0.9,
         extras=ExtrasSettings(),
-        towers=TowerSettings(dim=12, image_size=SIDE, context_length=16, resize_mode="squash"),
+        towers=TowerSettings(dim=12, image_size=SIDE, resize_mode="squash"),
         locked=LockedSettings(enabled=True, **{"views": 2, "phrasings": 2} | changes),
     )

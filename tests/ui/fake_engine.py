@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +23,7 @@ from PIL import Image, ImageDraw
 from genius.examples import Example, TargetedInstruction
 from genius.index.layout import IndexConfig
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
+from genius.search.batching import ANYONE
 from genius.search.checks import check_query, checked_options
 from genius.search.retrieval import EncodedQueries
 from genius.trie.ids import pack
@@ -159,6 +161,7 @@ class FakeEngine:
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
         self.versions = SimpleNamespace(snapshot=self.snapshot)
+        self.caller = ANYONE  # of the last search
 
     def snapshot(self) -> AbstractContextManager[None]:
         self.snapshots += 1
@@ -168,12 +171,15 @@ class FakeEngine:
     def pool(self) -> Pool:
         return self.index.pool()
 
-    def search(self, queries: list[Query], options: SearchOptions | None = None) -> list[SearchResult]:
+    def search(self, queries: list[Query], options: SearchOptions | None = None, caller=ANYONE) -> list[SearchResult]:
         options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
+        self.caller = caller
+        if caller.has_left():
+            raise CancelledError
         return [self.answer(query, options) for query in queries]
 
-    def cache_image(self, image: Image.Image) -> None:
+    def cache_image(self, image: Image.Image, caller=ANYONE) -> None:
         self.cached_images.append(image)
 
     def encode(self, queries: list[Query]) -> EncodedQueries:
@@ -181,7 +187,7 @@ class FakeEngine:
         vectors = np.stack([np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries])
         return EncodedQueries.from_vectors(vectors, vectors)
 
-    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions) -> list[SearchResult]:
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions, caller=ANYONE) -> list[SearchResult]:
         """Other IDs and items for other vectors."""
         return [self.answer(Query("vectors"), options, seed=int(100 * abs(z[0]))) for z in encoded.z.numpy()]
 
