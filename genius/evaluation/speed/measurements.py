@@ -91,8 +91,10 @@ class Searches(Measured):
                 cells["built, s"][name, items] = system.build_seconds
             shown = {f"{workload.kind.capitalize()} IDs, {title}": values for title, values in cells.items() if values}
             self.tables = [
-                by_size(title, values, EXPLAINED[workload.kind], "high" if title.endswith("generate") else "low")
-                for title, values in shown.items()
+                by_size(
+                    title, values, "" if number else EXPLAINED[workload.kind], "high" if "fast as" in title else "low"
+                )
+                for number, (title, values) in enumerate(shown.items())
             ]
             timed = [title for title in shown if title.endswith("ms per query")]
             self.plots = [lines(title, shown[title], Axis("items", log=True), "ms per query") for title in timed]
@@ -101,7 +103,7 @@ class Searches(Measured):
 def by_size(title: str, cells: dict[tuple[str, int], float], note: str, best: Literal["high", "low"]) -> Table:
     """A row for each system and a column for each size; cells: (system, size) -> value."""
     sizes = sorted({size for _, size in cells})
-    columns = [Column("system"), *(Column(f"{size:,}", "", 2, best) for size in sizes)]
+    columns = [Column("system"), *(Column(f"{size:,} items", "", 2, best) for size in sizes)]
     names = dict.fromkeys(name for name, _ in cells)
     return Table(title, columns, [[name, *(cells.get((name, size)) for size in sizes)] for name in names], note)
 
