@@ -18,10 +18,10 @@ from genius.commands import subcommand_list
 from genius.errors import UserError, exit_on_user_error
 from genius.run import shipped_run
 from genius.schema import DECODER_DTYPES
-from genius.ui.access import check_editing, check_origins, read_logins
+from genius.ui.security import check_editing, check_origins, read_logins
 
 if TYPE_CHECKING:
-    from genius.ui.page import Page
+    from genius.ui.gradio_hooks import Page
 
 SHIPPED = (shipped_run("photos"), shipped_run("demo"))
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -83,8 +83,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="NAME",
-        help="with --editable: a further name under which visitors open the page, such as genius.example.org; "
-        "repeat for more",
+        help="a further name under which visitors open the page, such as genius.example.org, where names are checked: "
+        "on a loopback address, and with --editable; repeat for more",
     )
     parser.add_argument(
         "--embed-in",
@@ -181,7 +181,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.engine import Engine
         from genius.ui.common.context import ServedRun
-        from genius.ui.logs import SERVER_LOG, configure
+        from genius.ui.monitoring import SERVER_LOG, configure_logs
         from genius.ui.page import build
         from genius.ui.runs import HostedRun
         from genius.ui.security import Policy
@@ -196,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             engine.follow()
             return build(engine, served)
 
-        configure(options.log_json)
+        configure_logs(options.log_json)
         keep_freed_memory(shared=True)
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable, hosts, tuple(options.embed_in))

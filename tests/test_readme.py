@@ -109,18 +109,17 @@ ELSEWHERE = {
     "GENIUS_LOAD_RUN=my-run GENIUS_LOAD_SEARCHES=1000 pytest -m hostile tests/hostile/load": (
         "the hostile suite, on a tiny run"
     ),
-    "python -m training.benchmarks.encoders my-collection my-encoders": "tests/training/benchmarks/",
     "torchrun --nproc-per-node 2 -m training my-collection my-run --device cpu": "tests/training/test_distributed.py",
     "python -m genius.evaluation.ood assets/demo $GENIUS_DATA/flickr8k/images": "tests/evaluation/test_ood.py",
     "python -m genius.evaluation my-run --rows 0:flickr8k,grocery --items all": "tests/evaluation/test_main.py",
     "python -m training.ranker my-collection my-run": "tests/training/test_ranker.py",
     "python -m genius.evaluation.small_beams my-run": "tests/evaluation/test_small_beams.py",
     "python -m training.ablations my-collection my-run": "tests/training/ablations/, with tiny models",
-    "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 3": "tests/training/ablations/",
+    "python -m training.ablations my-collection my-run --tables 4,S3 --seeds 0,1,2": "tests/training/ablations/",
+    "python -m training.ablations my-collection my-run --tables S8,S9": "tests/training/ablations/",
     "python -m genius.evaluation.collection_table my-collection --run my-run": (
         "tests/evaluation/test_collection_table.py"
     ),
-    "python -m training.transfer my-run other-collection other-run": "tests/training/test_transfer.py",
     "python -m genius.evaluation.shared_codes assets/demo": "tests/evaluation/test_shared_codes.py, on a tiny run",
     "python -m genius.evaluation.shared_codes my-run": "tests/evaluation/test_shared_codes.py",
     "python -m genius.evaluation.caption_table my-run": "tests/evaluation/test_caption_table.py",

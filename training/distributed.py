@@ -56,8 +56,8 @@ def expect_one_process() -> None:
     processes = os.environ.get("WORLD_SIZE", "1")
     if processes != "1":
         raise UserError(
-            f"{processes} processes were started (WORLD_SIZE), but only training, its stages, training.folder and "
-            "training.benchmarks.encoders share their work; start this command by python -m, without a launcher"
+            f"{processes} processes were started (WORLD_SIZE), but only training, its stages and training.folder "
+            "share their work; start this command by python -m, without a launcher"
         )
 
 

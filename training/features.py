@@ -21,7 +21,9 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
 from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles
+from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
+from genius.files import link_or_copy, write_json
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
@@ -132,6 +134,30 @@ def images_of_candidates(
         return dict(zip(found, files.features(rows).image, strict=True))
 
     return lookup
+
+
+def share_features(run: Run, path: Path) -> Run:
+    """The run at `path`, with the encoder's entry and the features of `run`, without those of its fusion.
+
+    Features are linked, so they stay if those of `run` are computed again meanwhile.
+    """
+    side = Run(path)
+    with side.changing() as manifest:
+        manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
+    for folder in feature_folders(run):
+        mirrored = path / "features" / folder.name
+        mirrored.mkdir(parents=True, exist_ok=True)
+        for file in folder.glob("*.npy"):
+            if file.name != "fused.npy":
+                (mirrored / file.name).unlink(missing_ok=True)
+                link_or_copy(file, mirrored / file.name)
+        write_json(mirrored / "progress.json", read_progress(folder) | {"fusion": None})
+    return Run(path)
+
+
+def feature_folders(run: Run) -> list[Path]:
+    """The folders of features of a run, by name; what lies beside them, such as .DS_Store, is no features."""
+    return sorted(file.parent for file in (run.path / "features").glob("*/progress.json"))
 
 
 @dataclass

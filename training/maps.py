@@ -43,11 +43,10 @@ from training.checkpoint import fingerprint
 from training.command_line import Arguments, expect_run
 from training.curves import read_health
 from training.distributed import expect_one_process
-from training.features import finished_features
+from training.features import feature_folders, finished_features, share_features
 from training.pairs import CandidateTable
 from training.settings import Settings
-from training.side_run import feature_folders, recorded_settings, share_features
-from training.stage import RESUME, only_trainer, records_stamp
+from training.stage import RESUME, only_trainer, recorded_settings, records_stamp
 from training.umap_layout import fill_square, first_layout, layout_correlation, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import resource
 import sys
 import time
@@ -12,17 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 
 from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.files import disk_errors_explained
 from genius.locks import write_lock
+from genius.reading import first_problem
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from training.checkpoint import fingerprint
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
+from training.settings import Settings
 
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 TRAINED = ("encoder", "quantizer", "decoder")  # stages that train weights
@@ -180,6 +184,23 @@ def pending_stages(arguments: Arguments) -> list[str]:
     """The first stage that is not done, and all after it. Raises UserError if one was done with other settings."""
     done = [is_done(name, arguments) for name in STAGES]
     return list(STAGES[done.index(False) :]) if False in done else []
+
+
+def recorded_settings(run: Run) -> Settings:
+    """The settings that a run was trained with. Raises UserError if its manifest lacks those of this version."""
+    try:
+        settings = TypeAdapter(Settings).validate_json(json.dumps(run.manifest["settings"]))
+        settings.check()
+        return settings
+    except (KeyError, ValidationError, ValueError) as error:
+        reason = first_problem(error) if isinstance(error, ValidationError) else error
+        how = f"train the run with: python -m training COLLECTION {run.path}"
+        if "left_out" in run.manifest:
+            how = (
+                "its weights are published, so it has none until a collection is encoded with: "
+                f"python -m training.features COLLECTION {run.path} --preset paper"
+            )
+        raise UserError(f"the manifest of {run.path} lacks the settings of this version ({reason}); {how}") from None
 
 
 def facts(name: str, arguments: Arguments) -> str:

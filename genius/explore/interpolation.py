@@ -17,7 +17,6 @@ import numpy as np
 
 from genius.explore.items import item_query
 from genius.schema import SearchOptions, SearchResult
-from genius.search.batching import ANYONE, Caller
 from genius.search.retrieval import EncodedQueries
 
 if TYPE_CHECKING:
@@ -41,11 +40,10 @@ def interpolate(
     row: int,
     options: SearchOptions,
     weights: Sequence[float] = WEIGHTS,
-    caller: Caller = ANYONE,
 ) -> list[Step]:
     """Search, in one batch, with interpolations of a query's embedding (d,) and z (d,) and those of the item at `row`.
 
-    The item's embedding comes from the index; its z is computed from its thumbnail and text. caller: whose turn it is.
+    The item's embedding comes from the index; its z is computed from its thumbnail and text.
     Raises UserError for an invalid option.
     """
     item_z = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
@@ -53,7 +51,7 @@ def interpolate(
     embeddings = interpolated(embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     asked = EncodedQueries.from_vectors(embeddings, interpolated(z, item_z, weights))
-    results = engine.search_encoded(asked, options, caller)
+    results = engine.search_encoded(asked, options)
     return [Step(weight, result) for weight, result in zip(weights, results, strict=True)]
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, Ro
 from genius.locks import ReadLock
 from genius.reading import is_finite, one_line, read_array
 from genius.schema import Item, Modality
-from genius.trie.ids import check_packed, packed_bytes, unpack
+from genius.trie.ids import check_packed, pack, packed_bytes, unpack
 from genius.trie.pool import Pool
 
 AGAIN = "copy the run again, or build the index again"
@@ -108,6 +109,20 @@ class Index:
             ItemRecords(segments, places),
             read_instructions(folder / "instructions.json"),
             lease,
+        )
+
+    def with_ids(self, codes: np.ndarray, code_sizes: tuple[int, ...]) -> Index:
+        """The same items under other IDs (n, M), in memory: to compare ways to make IDs."""
+        return Index(
+            self.folder,
+            replace(self.config, code_sizes=code_sizes),
+            pack(codes, code_sizes),
+            self.embeddings,
+            self.modalities,
+            None,
+            self.records,
+            self.instructions,
+            self._lease,
         )
 
     @property

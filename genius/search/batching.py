@@ -3,16 +3,14 @@
 Callers on any thread hand over queries and block until these are answered. One thread does all the work, so the models
 need no lock and the device holds one batch at a time.
 
-- *Batches.* A request goes first, together with every other waiting request for the same work with equal options that
-  still fits. A lone request is never delayed for batching. After a batch of several requests the thread pauses for a
-  millisecond, so that callers who ask again at once join those who waited: without it eight such callers fall into two
-  groups that take turns, at a third more computation for each query.
-- *Turns.* The request goes first whose caller has waited longest since it arrived or was last served. So a caller with
-  a hundred requests delays another by one batch.
-- *Large requests* go in parts of `size` queries. A caller hands over one part at a time, so others get their turn
+- *Batches.* The oldest request goes first, together with every other waiting request for the same work with equal
+  options that still fits. A lone request is never delayed for batching. After a batch of several requests the thread
+  pauses for a millisecond, so that callers who ask again at once join those who waited: without it eight such callers
+  fall into two groups that take turns, at a third more computation for each query.
+- *Large requests* go in parts of `size` queries. A caller hands over one part at a time, so others go
   between two parts.
-- *Cancellation.* A request whose caller was interrupted or has left is dropped before the next batch is formed. A
-  batch that has started is finished. Requests whose caller does not listen yet wait for all others.
+- *Cancellation.* A request whose caller was interrupted is dropped before the next batch is formed. A batch that has
+  started is finished.
 - *Errors.* When a batch of several requests fails, each request is run again alone, so an exception reaches only the
   caller whose queries raise it.
 """
@@ -22,61 +20,16 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 Queued, Options, Answer = TypeVar("Queued"), TypeVar("Options"), TypeVar("Answer")
 Work = Callable[[list[Queued], Options], Sequence[Answer]]
-Name = tuple[Hashable, ...]
 
 PAUSE = 0.001  # seconds
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who waits for an answer. Its functions must be quick: the batching thread calls them before each batch."""
-
-    name: Name = ()  # callers of equal first part take turns as one; among these the second part counts, and so on
-    listens: Callable[[], bool] = lambda: True  # for the answer; while it does not, all others go first
-    has_left: Callable[[], bool] = lambda: False  # its requests are dropped
-
-
-ANYONE = Caller()
-
-
-class Turns:
-    """The order in which the requests of several callers are served."""
-
-    def __init__(self):
-        self._served: dict[Name, float] = {}  # when a caller that still waits was last served
-
-    def order(self, waiting: Sequence[tuple[Name, float, Queued]]) -> list[Queued]:
-        """The requests, next one first. waiting: for each its caller and its time.monotonic() of arrival."""
-        ordered = sorted(waiting, key=lambda entry: entry[1])
-        depths = {len(name) for name, *_ in waiting}
-        for depth in range(max(depths, default=0), 0, -1):
-            numbers: Counter[Name] = Counter()
-            ranked = []
-            for name, arrived, request in ordered:
-                part = name[:depth]
-                numbers[part] += 1
-                ranked.append((numbers[part], max(arrived, self._served.get(part, 0)), (name, arrived, request)))
-            ordered = [entry for *_, entry in sorted(ranked, key=lambda one: one[:2])]
-        return [request for *_, request in ordered]
-
-    def serve(self, names: Sequence[Name], waiting: Sequence[Name]) -> None:
-        """Note whose requests are served now. waiting: callers with other requests; all others are forgotten."""
-        parts = {name[:depth] for name in names for depth in range(1, len(name) + 1)}
-        kept = {name[:depth] for name in waiting for depth in range(1, len(name) + 1)}
-        now = time.monotonic()
-        self._served = {part: served for part, served in self._served.items() if part in kept} | dict.fromkeys(
-            parts & kept, now
-        )
 
 
 class Batcher:
@@ -88,20 +41,17 @@ class Batcher:
         self._thread.start()
         weakref.finalize(self, self._requests.put, None)
 
-    def run(
-        self, work: Work, queries: Sequence[Queued], options: Options, size: int, caller: Caller = ANYONE
-    ) -> list[Answer]:
+    def run(self, work: Work, queries: Sequence[Queued], options: Options, size: int) -> list[Answer]:
         """work(queries, options) on the batching thread; one answer per query, in order.
 
         work: gets at most `size` queries at once, other callers' among them if they ask for the same work with equal
             options. It sets up thread-local state, such as torch.inference_mode, itself. It may call `run`.
-        Raises what `work` raises for these queries, and concurrent.futures.CancelledError if the caller left before its
-        last part was started.
+        Raises what `work` raises for these queries.
         """
         parts = (queries[start : start + size] for start in range(0, len(queries), size))
         if threading.current_thread() is self._thread:  # called by work
             return [answer for part in parts for answer in _answers(work, part, options)]
-        return [answer for part in parts for answer in self._wait(_Request(work, options, part, size, caller))]
+        return [answer for part in parts for answer in self._wait(_Request(work, options, part, size))]
 
     def call(self, function: Callable[[], Answer]) -> Answer:
         """function() on the batching thread, by itself."""
@@ -125,29 +75,12 @@ class _Request:
     options: Any
     queries: Sequence
     size: int
-    caller: Caller = ANYONE
-    arrived: float = field(default_factory=time.monotonic)
     future: Future = field(default_factory=Future)
-
-    def is_waiting(self) -> bool:
-        """Whether its caller still waits for it."""
-        try:
-            if self.caller.has_left():
-                self.future.cancel()
-        except Exception as error:
-            self.fail(error)
-        return not self.future.done()
-
-    def fail(self, error: Exception) -> None:
-        """Hand an exception to the caller, unless it no longer waits: it may be interrupted at any time."""
-        with suppress(InvalidStateError):
-            self.future.set_exception(error)
 
 
 def _serve(requests: SimpleQueue[_Request | None]) -> None:
     """The thread. It refers to the queue alone, so between two batches it keeps no engine alive."""
     waiting: list[_Request | None] = []
-    turns = Turns()
     while True:
         if not waiting:
             waiting.append(requests.get())
@@ -155,31 +88,20 @@ def _serve(requests: SimpleQueue[_Request | None]) -> None:
             waiting.append(requests.get())
         if None in waiting:  # whoever waits holds the Batcher, so no one does
             return
-        if _work_on(_next_batch(waiting, turns)) > 1:
+        if _work_on(_next_batch(waiting)) > 1:
             time.sleep(PAUSE)
 
 
-def _listens(caller: Caller) -> bool:
-    """Whether the caller listens for its answer; if asking fails, as if it did: the thread serves all others, too."""
-    try:
-        return caller.listens()
-    except Exception:  # whatever the server's own code raises
-        return True
-
-
-def _next_batch(waiting: list[_Request], turns: Turns) -> list[_Request]:
+def _next_batch(waiting: list[_Request]) -> list[_Request]:
     """Take the next request and those that can join it from `waiting`; empty if all were cancelled."""
-    waiting[:] = [request for request in waiting if request.is_waiting()]
-    listened = [request for request in waiting if _listens(request.caller)] or waiting
     batch: list[_Request] = []
-    for request in turns.order([(request.caller.name, request.arrived, request) for request in listened]):
+    for request in waiting:
         first = batch[0] if batch else request
         room = first.size - sum(len(other.queries) for other in batch)
         joins = (request.work, request.options) == (first.work, first.options) and len(request.queries) <= room
         if joins and request.future.set_running_or_notify_cancel():
             batch.append(request)
-    waiting[:] = [request for request in waiting if not request.future.running()]
-    turns.serve([request.caller.name for request in batch], [request.caller.name for request in waiting])
+    waiting[:] = [request for request in waiting if not (request.future.running() or request.future.done())]
     return batch
 
 

@@ -33,7 +33,7 @@ from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Query, SearchOptions, SearchResult
-from genius.search.batching import ANYONE, Batcher, Caller
+from genius.search.batching import Batcher
 from genius.search.checks import ResolvedOptions, check_prefix, check_query, checked_k, checked_options, resolve_options
 from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
@@ -183,12 +183,9 @@ class Engine:
         """Encode and fuse b queries, at least one, as one batch."""
         return self.batcher.call(partial(self.retriever.encode, queries))
 
-    def cache_image(self, image: Image, caller: Caller = ANYONE) -> None:
-        """Encode an image that will probably be searched with, so that the search need not wait for the image tower.
-
-        Raises concurrent.futures.CancelledError if the caller left before.
-        """
-        self.batcher.run(self._cache_images, [image], None, 1, caller)
+    def cache_image(self, image: Image) -> None:
+        """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
+        self.batcher.run(self._cache_images, [image], None, 1)
 
     def forget_images(self) -> None:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
@@ -200,27 +197,22 @@ class Engine:
             return None
         return self.ood_detector.is_out_of_distribution(query.image)
 
-    def search(
-        self, queries: Sequence[Query], options: SearchOptions | None = None, caller: Caller = ANYONE
-    ) -> list[SearchResult]:
+    def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
         """Answer each query, in batches with those of other threads.
 
-        Raises UserError for an invalid query or option, and concurrent.futures.CancelledError if the caller has left
-        before its last query was answered.
+        Raises UserError for an invalid query or option.
         """
         batch = self._batch_options(options)
         for query in queries:
             check_query(query)
-        results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams), caller)
+        results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
         return [self._judged(query, result) for query, result in zip(queries, results, strict=True)]
 
-    def search_encoded(
-        self, encoded: EncodedQueries, options: SearchOptions | None = None, caller: Caller = ANYONE
-    ) -> list[SearchResult]:
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
         """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
         batch = self._batch_options(options)
         queries = [encoded.select(row) for row in torch.arange(len(encoded.z)).split(1)]
-        return self.batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams), caller)
+        return self.batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams))
 
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieval:
         """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.

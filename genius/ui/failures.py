@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import html
 import logging
-from concurrent.futures import CancelledError
+from collections.abc import Sequence
 from http import HTTPStatus
 
 import gradio as gr
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from gradio.exceptions import AppError
-from gradio.route_utils import FnIndexInferError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,22 +21,16 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError, quoted
+from genius.ui.security import json_refusal
 
 SERVER_FAULT = "Something went wrong on the server; its log has the details."
 PAGE_MISMATCH = "The request does not fit this page; reload it."
 ENDPOINT_MISMATCH = "The arguments do not fit this endpoint; the API tab lists them."
 NO_FILE = "The upload has no file; send each as a part of a form with a name and a file name."
 UNKNOWN_ENDPOINT = "This page has no such endpoint; reload it."
-CLIENT_LEFT = "The search was cancelled because its client had left."
 MAX_SENTENCE = 400  # characters
-LOOKUP_ERRORS = (KeyError, FnIndexInferError)  # of Gradio's routes, for endpoints and components that a page lacks
 
 log = logging.getLogger(__name__)
-
-
-def json_refusal(status: int, sentence: str) -> JSONResponse:
-    """An answer for programs; Gradio's clients read `detail`."""
-    return JSONResponse({"error": sentence, "detail": sentence}, status)
 
 
 def error_for_caller(error: Exception, to_program: bool) -> gr.Error:
@@ -45,16 +38,17 @@ def error_for_caller(error: Exception, to_program: bool) -> gr.Error:
     if isinstance(error, (AppError, UserError)):
         sentence = shortened(error.message if isinstance(error, AppError) else str(error))
         log.warning("refused a request: %r", shortened(str(error.__cause__ or sentence)))
-    elif isinstance(error, CancelledError):
-        sentence = CLIENT_LEFT
     else:
         log.error("a callback failed", exc_info=error)
         sentence = SERVER_FAULT
     return gr.Error(sentence if to_program else html.escape(sentence, quote=False), print_exception=False)
 
 
-def answer_failures(app: FastAPI) -> None:
-    """Make an app that Gradio built answer requests that never reach a callback."""
+def answer_failures(app: FastAPI, lookup_errors: Sequence[type[Exception]]) -> None:
+    """Make an app that Gradio built answer requests that never reach a callback.
+
+    lookup_errors: what its routes raise for endpoints and components that the page lacks.
+    """
 
     def refuse(request: Request, status: int, sentence: str) -> JSONResponse:
         log.warning("refused %s %s: %r", request.method, quoted(request.url.path), sentence)
@@ -88,7 +82,7 @@ def answer_failures(app: FastAPI) -> None:
             return refuse(request, 422, NO_FILE)
         raise error
 
-    for kind in LOOKUP_ERRORS:
+    for kind in lookup_errors:
         app.add_exception_handler(kind, on_lookup)
     app.add_exception_handler(Exception, on_fault)
     app.add_middleware(JsonErrors)

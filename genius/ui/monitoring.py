@@ -1,23 +1,25 @@
-"""What the server counts: calls of the page and the API, their searches, and requests over HTTP.
+"""What the server counts and logs: calls of the page and the API, their searches, and requests over HTTP.
 
 `Monitor` gives it to /metrics in the text format of Prometheus, and writes one record to the log for each call. Neither
 needs a login, so both name runs, functions and outcomes, but no items, queries or visitors.
 
-A call ends in one of four outcomes: it was answered; refused with a sentence (a UserError); abandoned, because its
-client had left; or it failed, by a fault of ours.
+A call ends in one of three outcomes: it was answered; refused with a sentence (a UserError); or it failed, by a fault
+of ours.
 """
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
+import json
 import logging
+import sys
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 import gradio as gr
 import prometheus_client
@@ -28,11 +30,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from genius.errors import UserError
 from genius.schema import Modality, Query
 from genius.search.beam import MODES
-from genius.ui.event_queue import FairQueue
+from genius.ui.gradio_hooks import has_undelivered, queue_has_ended, queue_state
 from genius.ui.runs import refusal
 from genius.ui.security import is_upload
 
 CALL_LOG = logging.getLogger("genius.calls")
+SERVER_LOG = logging.getLogger("genius.server")  # what the server does: it loads, serves and shuts down
 HEALTH, METRICS = "/healthz", "/metrics"
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)  # seconds of a search
 
@@ -100,8 +103,9 @@ class Monitor:
         )
         items = GaugeMetricFamily("genius_index_items", "Items of that index.", labels=("run",))
         for run, page in self.pages.copy().items():
-            waiting.add_metric([run], len(page._queue))
-            running.add_metric([run], page._queue.get_active_worker_count())
+            in_queue, at_work = queue_state(page)
+            waiting.add_metric([run], in_queue)
+            running.add_metric([run], at_work)
             engine = getattr(page, "engine", None)
             if engine is not None:
                 index = engine.index
@@ -111,17 +115,15 @@ class Monitor:
 
     def unanswered(self) -> int:
         """How many calls and requests were accepted and are not answered yet."""
-        queues = [page._queue for page in self.pages.copy().values()]
-        return self.posts + sum(len(queue) + queue.get_active_worker_count() for queue in queues)
+        return self.posts + sum(sum(queue_state(page)) for page in self.pages.copy().values())
 
     def undelivered(self) -> bool:
         """Whether answers wait for clients to fetch them."""
-        queues = [page._queue for page in self.pages.copy().values()]
-        return any(isinstance(queue, FairQueue) and queue.has_undelivered() for queue in queues)
+        return any(has_undelivered(page) for page in self.pages.copy().values())
 
     def health(self) -> str:
         """The state, or "stopped" if a fault ended the queue of a run, which only another start of the server mends."""
-        stopped = any(page._queue.stopped for page in self.pages.copy().values())
+        stopped = any(queue_has_ended(page) for page in self.pages.copy().values())
         return "stopped" if stopped and self.state == "ready" else self.state
 
     @contextmanager
@@ -172,13 +174,10 @@ def record_search(query: Query, mode: str, count: int = 1) -> Iterator[None]:
 
 
 def outcome_of(error: BaseException) -> str:
-    """refused, abandoned or failed. The page shows errors as gr.Error, raised while the original was handled."""
+    """refused or failed. The page shows errors as gr.Error, raised while the original was handled."""
     while isinstance(error, gr.Error):
         error = error.__context__ or UserError()
-    if isinstance(error, UserError):
-        return "refused"
-    canceled = isinstance(error, concurrent.futures.CancelledError | asyncio.CancelledError)
-    return "abandoned" if canceled else "failed"
+    return "refused" if isinstance(error, UserError) else "failed"
 
 
 class Traffic:
@@ -212,3 +211,38 @@ class Traffic:
 def is_allowed_while_draining(scope: Scope) -> bool:
     """Whether the request belongs to what was accepted before: it fetches an answer or a picture of one."""
     return scope["method"] == "GET" and ("/gradio_api/" in scope["path"] or scope["path"] in (HEALTH, METRICS))
+
+
+def configure_logs(as_json: bool) -> None:
+    """Write the log to stdout, all of it as JSON; as text only what the server does, while warnings go to stderr."""
+    handler = logging.StreamHandler(sys.stdout)
+    if as_json:
+        handler.setFormatter(JsonFormatter())
+        logging.getLogger().handlers = [handler]
+        logging.captureWarnings(True)
+    SERVER_LOG.handlers, SERVER_LOG.propagate = [] if as_json else [handler], as_json
+    SERVER_LOG.setLevel(logging.INFO)
+    CALL_LOG.setLevel(logging.INFO if as_json else logging.WARNING)
+
+
+class JsonFormatter(logging.Formatter):
+    """One line per record: time, level, event, message, and the request id of the call that it belongs to.
+
+    A record names its event and further fields by `extra={"event": …, "fields": {…}}`.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        call = current_call.get()
+        entry: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": getattr(record, "event", "message"),
+            "message": record.getMessage(),
+            "logger": record.name,
+        }
+        if call:
+            entry["request_id"] = call.id
+        entry |= getattr(record, "fields", {})
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, default=str)  # ASCII, so nothing in it can break the line

@@ -30,7 +30,8 @@ from starlette.types import Receive, Scope, Send
 from genius.errors import UserError
 from genius.ui.common.about import credits_file
 from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
-from genius.ui.failures import json_refusal
+from genius.ui.gradio_hooks import gradio_app, is_logged_in, share_logins
+from genius.ui.security import json_refusal
 
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
@@ -115,7 +116,7 @@ class Runs:
             return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
         if path == f"/{PLOTLY_ADDRESS}":  # without a login, as Gradio's own scripts
             return FileResponse(PLOTLY, headers={"Cache-Control": "public, max-age=31536000, immutable"})
-        if not self.is_logged_in(scope):
+        if not is_logged_in(self.first, Request(scope).cookies):
             return None  # it asks for the login
         if name not in self.runs:
             return refusal(scope, 404, f"There is no run {name[:100]} on this server.")
@@ -132,15 +133,10 @@ class Runs:
                 return notice_page(scope, 200, f"Loading the run {name}… The page opens by itself.", refresh=True)
             await asyncio.wait([task])
         if name not in self.mounted:
+            if self.loading.get(name) is task:  # what failed may pass: the next request tries again
+                del self.loading[name]
             return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")
         return gradio_app(self.mounted[name])
-
-    def is_logged_in(self, scope: Scope) -> bool:
-        """Whether the visitor is logged in, or needs no login."""
-        cookies, tokens, id = Request(scope).cookies, self.first.tokens, self.first.cookie_id
-        return self.first.auth is None or any(
-            cookies.get(name) in tokens for name in (f"access-token-{id}", f"access-token-unsecure-{id}")
-        )
 
     async def _load(self, name: str) -> None:
         """Load a run. Failures are logged: their sentences may name folders of the server."""
@@ -162,7 +158,7 @@ class Runs:
     async def _start(self, name: str, app: FastAPI) -> None:
         page = gradio_app(app)
         first = self.first or page
-        page.tokens, page.cookie_id = first.tokens, first.cookie_id
+        share_logins(page, first)
         await self.lifespans.enter_async_context(app.router.lifespan_context(app))
         self.first, self.mounted[name], self.monitor.pages[name] = first, app, page.get_blocks()
 
@@ -174,11 +170,6 @@ def within_run(scope: Scope) -> Scope:
         return scope
     path = address[2] or "/"
     return {**scope, "path": path, "raw_path": quote(path).encode()}
-
-
-def gradio_app(mounted: FastAPI) -> App:
-    """The app that gr.mount_gradio_app mounted."""
-    return mounted.routes[-1].app
 
 
 def credits_response(run: Path, scope: Scope) -> Response:

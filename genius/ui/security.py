@@ -1,9 +1,9 @@
-"""What the server refuses before Gradio sees it.
+"""Who may open and change the page, and what the server refuses before Gradio sees it.
 
 Gradio reads requests of any size, answers any origin and any name, and lets a client guess passwords as fast as it
 can. `Guard` is the outermost layer: it limits the size of a request and what a client uploads, checks the Host and
-Origin headers, slows down logins, and keeps the login cookie to this site. It also knows which clients still listen,
-so that the work of those who left can be dropped.
+Origin headers, slows down logins, and keeps the login cookie to this site. This module is free of Gradio, so that wrong
+arguments of the command line are reported before anything slow is loaded.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from genius.errors import quoted
-from genius.ui.access import is_address
-from genius.ui.failures import json_refusal
+from genius.errors import UserError, quoted
 
 MAX_JSON = 4 * 2**20  # bytes of a request that is not an upload
 MAX_UPLOAD = 12 * 2**20  # bytes of an upload: one picture, whose own limit is 10 MB
@@ -38,8 +37,8 @@ LOGIN_WINDOW = 300  # seconds
 CLOSED_PATHS = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
     r"/gradio_api/(proxy=|stream/|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
 )
-GRACE = 60  # seconds until a client that asked something must listen for the answer
-PATIENCE = 5  # seconds that an answer is kept for a client that listened before and has stopped
+
+Logins = list[tuple[str, str]]
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +48,17 @@ class Policy:
     """What the guard allows."""
 
     editable: bool = False
-    hosts: tuple[str, ...] = ()  # names in the Host header that an editable page answers, besides IP addresses
+    hosts: tuple[str, ...] = ()  # names in the Host header that are answered, besides localhost and IP addresses
     origins: tuple[str, ...] = ()  # other sites that may embed the page and call it, such as https://example.org
+
+
+@dataclass
+class Spent:
+    """What a client used, since a time."""
+
+    client: str
+    amount: int
+    at: float
 
 
 class Budget:
@@ -58,27 +66,25 @@ class Budget:
 
     def __init__(self, limit: int, window: float):
         self.limit, self.window = limit, window
-        self.spent: defaultdict[str, deque[tuple[float, int]]] = defaultdict(deque)
+        self.entries: deque[Spent] = deque()  # of all clients, oldest first
 
-    def spend(self, client: str, amount: int) -> None:
-        self.spent[client].append((time.monotonic(), amount))
+    def spend(self, client: str, amount: int) -> Spent:
+        """The entry may be changed once it is known what was used."""
+        self.entries.append(Spent(client, amount, time.monotonic()))
+        return self.entries[-1]
 
     def exhausted(self, client: str) -> bool:
-        now = time.monotonic()
-        for name in [*self.spent]:
-            entries = self.spent[name]
-            while entries and now - entries[0][0] > self.window:
-                entries.popleft()
-            if not entries:
-                del self.spent[name]
-        return sum(amount for _, amount in self.spent.get(client, ())) >= self.limit
+        while self.entries and time.monotonic() - self.entries[0].at > self.window:
+            self.entries.popleft()
+        return sum(entry.amount for entry in self.entries if entry.client == client) >= self.limit
 
 
 class Guard:
     """ASGI middleware around the whole server."""
 
-    def __init__(self, app: ASGIApp, policy: Policy):
-        self.app, self.policy = app, policy
+    def __init__(self, app: ASGIApp, policy: Policy, checks_host: bool = True):
+        """checks_host: refuse names of this server that are not among those of the policy."""
+        self.app, self.policy, self.checks_host = app, policy, checks_host
         self.max_upload = MAX_EDITOR_UPLOAD if policy.editable else MAX_UPLOAD
         self.uploads = Budget(CLIENT_EDITOR_UPLOADS if policy.editable else CLIENT_UPLOADS, UPLOAD_LIFETIME)
         self.failed_logins = Budget(MAX_FAILED_LOGINS, LOGIN_WINDOW)
@@ -90,15 +96,14 @@ class Guard:
         if response:
             log.warning("refused %s %s with status %d", scope["method"], quoted(scope["path"]), response.status_code)
             return await response(scope, receive, send)
-        with listeners.listening(scope):
-            await Exchange(self, scope, receive, send).run()
+        await Exchange(self, scope, receive, send).run()
 
     def refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         """The answer to a request that is refused for its headers."""
         host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
         if CLOSED_PATHS.search(scope["path"]):
             return json_refusal(404, "This page has no such address.")
-        if self.policy.editable and not self.is_own_host(host):
+        if self.checks_host and not self.is_own_host(host):
             return json_refusal(
                 421, f"This page is not served as {host[:100]}; its owner can allow that with --allowed-host."
             )
@@ -170,11 +175,11 @@ class Exchange:
             return
         client = client_of(self.scope)
         length = int(Headers(scope=self.scope).get("content-length", self.guard.max_body(self.scope)))
-        self.guard.uploads.spend(client, length)
+        entry = self.guard.uploads.spend(client, length)
         try:
             yield
         finally:
-            self.guard.uploads.spend(client, self.received - length)
+            entry.amount = self.received
 
     async def receive(self) -> Message:
         """A body that grows beyond the limit (its length was not announced) ends as if the client had left."""
@@ -197,52 +202,6 @@ class Exchange:
             if not self.guard.policy.origins:
                 keep_cookies_to_this_site(MutableHeaders(raw=message["headers"]))
         await self._send(message)
-
-
-class Listeners:
-    """The clients that wait for answers, each by its session, or a client of the API by its event."""
-
-    STREAM = re.compile(r"/gradio_api/(?:queue/data|call/(?:v2/)?\w+/(?P<event>\w+))/?$")
-
-    def __init__(self):
-        self.streams: Counter[str] = Counter()  # open ones by name
-
-    @contextmanager
-    def listening(self, scope: Scope) -> Iterator[None]:
-        """While the request is answered, its client listens, if the request is for a stream of answers."""
-        stream = self.STREAM.search(scope["path"]) if scope["method"] == "GET" else None
-        if stream is None:
-            yield
-            return
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        name = stream["event"] or query.get("session_hash", [""])[0]
-        self.streams[name] += 1
-        try:
-            yield
-        finally:
-            self.streams[name] -= 1
-            if not self.streams[name]:
-                del self.streams[name]
-
-    def has(self, *names: str | None) -> bool:
-        """Whether a client listens for an answer. names: those of its session and of its event."""
-        return any(name in self.streams for name in names)
-
-    def abandonment_check(self, *names: str | None) -> Callable[[], bool]:
-        """A function that says whether no client listens for an answer any more, or did not come for it."""
-        last_listened, patience = time.monotonic(), GRACE
-
-        def abandoned() -> bool:
-            nonlocal last_listened, patience
-            if self.has(*names):
-                last_listened, patience = time.monotonic(), PATIENCE
-                return False
-            return time.monotonic() - last_listened > patience
-
-        return abandoned
-
-
-listeners = Listeners()
 
 
 def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
@@ -283,3 +242,69 @@ def is_upload(scope: Scope) -> bool:
 
 def is_login(scope: Scope) -> bool:
     return scope["method"] == "POST" and scope["path"].rstrip("/").endswith("/login")
+
+
+def json_refusal(status: int, sentence: str) -> JSONResponse:
+    """An answer for programs; Gradio's clients read `detail`."""
+    return JSONResponse({"error": sentence, "detail": sentence}, status)
+
+
+def read_logins(auth: str | None) -> Logins:
+    """The names and passwords of `NAME:PASSWORD`, or of a file with one such line per person.
+
+    Without `auth` (None) the list is empty, and visitors need no login. Raises UserError for an empty one, which an
+    unset variable leaves, and for any other line; the message does not repeat passwords.
+    """
+    if auth is None:
+        return []
+    if not auth.strip():
+        raise UserError("--auth (or GENIUS_AUTH) is empty: give NAME:PASSWORD, or leave it out to require no login")
+    try:
+        lines = Path(auth).read_text(encoding="utf-8").splitlines() if is_file(auth) else [auth]
+    except (OSError, UnicodeDecodeError):
+        raise UserError(
+            "The file of --auth cannot be read: it must be a text in UTF-8 that this user may open"
+        ) from None
+    logins = [tuple(line.strip().split(":", 1)) for line in lines if line.strip()]
+    if not logins or any(len(login) < 2 or not all(login) for login in logins):
+        raise UserError("--auth takes NAME:PASSWORD, or a file with one such line per person")
+    return logins
+
+
+def is_file(path: str) -> bool:
+    """Also False for what cannot be a path, such as a long password."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def check_editing(host: str, logins: Logins, allow_anonymous: bool) -> None:
+    """Raise UserError if anyone on the network could change the run without a login."""
+    if not (is_loopback(host) or logins or allow_anonymous):
+        raise UserError(
+            f"--editable on {host} would let anyone on the network change this run: require a login with "
+            "--auth NAME:PASSWORD, or pass --allow-anonymous-editing if that is what you want"
+        )
+
+
+def check_origins(origins: Sequence[str]) -> None:
+    """Raise UserError for an origin that no browser would send."""
+    for origin in origins:
+        parts = urlsplit(origin)
+        if parts.scheme not in ("http", "https") or not parts.netloc or origin != f"{parts.scheme}://{parts.netloc}":
+            raise UserError(f"--embed-in takes an origin such as https://example.org, not {origin!r}")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    return host == "localhost" or (is_address(host) and ip_address(host.strip("[]")).is_loopback)
+
+
+def is_address(host: str) -> bool:
+    """Whether this is an IP address and not a name."""
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

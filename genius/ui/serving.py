@@ -22,17 +22,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from genius.errors import UserError
-from genius.ui.access import Logins
 from genius.ui.common.components import UI_FOLDER
-from genius.ui.common.context import TABS
 from genius.ui.common.figures import PLOTLY_ADDRESS
-from genius.ui.failures import answer_failures, on_fault
-from genius.ui.logs import SERVER_LOG
-from genius.ui.monitoring import HEALTH, METRICS, Monitor, Traffic
-from genius.ui.page import Page
-from genius.ui.runs import HostedRun, Runs, gradio_app
-from genius.ui.security import Guard, Policy
-from genius.ui.sessions import Sessions
+from genius.ui.failures import on_fault
+from genius.ui.gradio_hooks import Listening, Page, prepare_to_serve
+from genius.ui.monitoring import HEALTH, METRICS, SERVER_LOG, Monitor, Traffic
+from genius.ui.page import TABS
+from genius.ui.runs import HostedRun, Runs
+from genius.ui.security import Guard, Logins, Policy, is_loopback
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
@@ -40,7 +37,6 @@ MONO = ["ui-monospace", "monospace"]
 COMMON_SCRIPTS = ("event_stream", "clone", "nodes", "links", "reveal", "announce", "hint_card")
 SCRIPTS = (*(f"common/{name}.js" for name in COMMON_SCRIPTS), "search/keys.js", "search/uploading.js")
 SMALLEST_COMPRESSED = 1_000  # bytes
-MAX_SESSIONS = 200  # visitors whose state is kept
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
 MISSING_TRANSLATIONS = {"common.complete": "Done"}  # Gradio tells a screen reader of it, and has no words for it
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
@@ -153,6 +149,8 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     pages = Runs(runs, lambda page, path: mount(page, path, hosting), monitor)
     listener = listen(hosting.host, hosting.port)
     origins = list(hosting.policy.origins)
+    # on other addresses anybody can read the page anyway, under any name
+    checks_host = hosting.policy.editable or (is_loopback(hosting.host) and not hosting.root_path)
 
     async def health(request: Request) -> Response:
         """200 once the first run is loaded, until the server shuts down or the queue of a run ends."""
@@ -166,7 +164,8 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],
         middleware=[
             Middleware(Traffic, monitor=monitor),
-            Middleware(Guard, policy=hosting.policy),
+            Middleware(Guard, policy=hosting.policy, checks_host=checks_host),
+            Middleware(Listening),
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
             # Gradio leaves its page as it is; streams are of a type that is never compressed
             Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=5),
@@ -189,7 +188,6 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
     """An app with the page at its root. path: that of the page within the site."""
     # Gradio's own rules for other origins do not apply where there are rules already: those of `serve`
     app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
-    page.state_session_capacity = MAX_SESSIONS
     page.queue(max_size=hosting.max_queue, api_open=False)
     gr.mount_gradio_app(
         app,
@@ -209,12 +207,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         max_file_size="10mb",
         i18n=gr.I18n(en=MISSING_TRANSLATIONS),
     )
-    page_app = gradio_app(app)
-    answer_failures(page_app)
-    page_app.state_holder = Sessions()
-    page_app.state_holder.set_blocks(page)
-    page.has_launched = True  # or Gradio would not check the paths of files
-    page.is_running = True  # or its streams would send no heartbeats
+    prepare_to_serve(page, app)
     if isinstance(page, Page):
         page.prepare()
     return app

@@ -1,8 +1,7 @@
 """A file layer that kills or stops the process, fails or sleeps at chosen calls; for a child that ends afterwards.
 
 `install` replaces what changes files below a folder: functions of `os`, `open` for writing (by the pure-Python `_pyio`,
-which writes by `os.write`), statements of SQLite that write, and what safetensors writes. Each call has a number; the
-calls of an uninterrupted run are the points at which it can be stopped, and another one can be killed or fail.
+which writes by `os.write`), statements of SQLite that write, and what safetensors writes. Each call has a number.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from typing import Any
 import safetensors.numpy
 import safetensors.torch
 
+KILL, STOP, FULL, SLOW = "kill", "stop", "full", "slow"
 SPACE = {"open", "write", "fallocate", "mkdir", "link", "symlink", "sqlite"}  # calls that a full disk refuses
-KILL, STOP, FULL, PROTECTED, SLOW = "kill", "stop", "full", "protected", "slow"
 SECONDS = 0.002  # that a call to a slow disk takes
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What happens at call number `at`: the process is killed there, or this call and all later ones fail.
+    """What happens at call number `at`: the process is killed there, or this call and all later ones find no space.
 
-    Without a number, all calls are noted; the process sleeps at each if the action is SLOW, and stops at each until
-    somebody continues it if the action is STOP.
+    Without a number, all calls are noted; the process sleeps at each if the action is SLOW, and stops at each of these
+    kinds until somebody continues it if the action is STOP.
     """
 
     action: str = ""
@@ -65,14 +64,11 @@ class FileLayer:
             return (_pyio.open if writing else read_open)(file, mode, *rest, **named)
 
         os.open, builtins.open, io.open = opened, open_file, open_file
-        for name in ("mkdir", "unlink", "remove", "rmdir", "truncate"):
-            self._wrap(name, name)
+        for name in ("mkdir", "unlink", "remove", "rmdir", "truncate", "fsync", "ftruncate", "posix_fallocate"):
+            self._wrap(name)
         for name in ("rename", "replace", "link", "symlink"):
-            self._wrap(name, name, target=1)
-        for name in ("fsync", "ftruncate", "posix_fallocate"):
-            self._wrap(name, "fallocate" if name == "posix_fallocate" else name)
-        for name in ("write", "sendfile"):
-            self._wrap_writing(name)
+            self._wrap(name, target=1)
+        self._wrap_write()
         layer, connect = self, sqlite3.connect
 
         class Connection(sqlite3.Connection):
@@ -110,11 +106,8 @@ class FileLayer:
         if action == KILL:
             os.kill(os.getpid(), signal.SIGKILL)
         if kind == "sqlite":
-            raise sqlite3.OperationalError(
-                "database or disk is full" if action == FULL else "attempt to write a readonly database"
-            )
-        code = errno.ENOSPC if action == FULL else errno.EROFS
-        raise OSError(code, os.strerror(code), path)
+            raise sqlite3.OperationalError("database or disk is full")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     def note(self) -> None:
         if self.plan.notes:
@@ -127,22 +120,19 @@ class FileLayer:
         base = os.getcwd() if folder is None else os.readlink(f"/proc/self/fd/{folder}")
         return os.path.join(base, os.fsdecode(path))
 
-    def _wrap(self, name: str, kind: str, target: int = 0) -> None:
+    def _wrap(self, name: str, target: int = 0) -> None:
         real = getattr(os, name)
 
         def wrapped(*given: Any, **named: Any) -> Any:
-            self.call(kind, self._path(given[target], named.get("dir_fd")))
+            self.call(name.removeprefix("posix_"), self._path(given[target], named.get("dir_fd")))
             return real(*given, **named)
 
         setattr(os, name, wrapped)
 
-    def _wrap_writing(self, name: str) -> None:
-        real = getattr(os, name)
+    def _wrap_write(self) -> None:
+        real = os.write
 
-        def wrapped(handle: int, data: Any, *rest: Any) -> Any:
-            if name != "write":
-                self.call("write", self._path(handle))
-                return real(handle, data, *rest)
+        def wrapped(handle: int, data: Any) -> int:
             view = memoryview(data).cast("B")
             half = len(view) // 2
             if not self.call("write", self._path(handle), lambda: real(handle, view[:half])):
@@ -150,7 +140,7 @@ class FileLayer:
             real(handle, view[half:])
             return len(view)
 
-        setattr(os, name, wrapped)
+        os.write = wrapped
 
 
 def _statement(layer: FileLayer, real: Callable) -> Callable:

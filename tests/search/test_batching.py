@@ -8,14 +8,13 @@ import sys
 import threading
 import time
 import weakref
-from concurrent.futures import CancelledError
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from genius.search import batching
-from genius.search.batching import ANYONE, Batcher, Caller
+from genius.search.batching import Batcher
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -55,13 +54,13 @@ class Crowd:
         assert self.device.busy.wait(TIMEOUT)
         return self
 
-    def ask(self, queries: list[int], options: str = "", caller: Caller = ANYONE) -> None:
+    def ask(self, queries: list[int], options: str = "") -> None:
         """Returns when the request is queued, or is being worked on."""
         number, before, device = len(self.threads), self.batcher._requests.qsize(), self.device
 
         def wait() -> None:
             try:
-                self.answers[number] = self.batcher.run(device, queries, options, self.size, caller)
+                self.answers[number] = self.batcher.run(device, queries, options, self.size)
             except BaseException as error:
                 self.answers[number] = error
 
@@ -129,92 +128,6 @@ def test_a_large_request_delays_a_small_one_by_one_batch(batcher):
 
     assert [options for options, _ in device.batches] == ["first", "large", "small"] + 4 * ["large"]
     assert crowd.answers[1] == [2 * query for query in range(100, 120)]
-
-
-def test_a_caller_with_many_requests_delays_another_by_one_batch(batcher):
-    many, few = Caller(("many", "")), Caller(("few", ""))
-    with Crowd(batcher, device := Device(), size=2) as crowd:
-        for number in range(10):
-            crowd.ask([100 + number], "a", many)
-        for number in range(2):
-            crowd.ask([number], "b", few)
-
-    assert [options for options, _ in device.batches] == ["first", "a", "b", "a", "a", "a", "a"]
-
-
-def test_a_batch_takes_one_request_of_each_caller_before_a_second_one(batcher):
-    with Crowd(batcher, device := Device(), size=4) as crowd:
-        for number in range(4):
-            crowd.ask([100 + number], "a", Caller(("many", "")))
-        for number in range(2):
-            crowd.ask([number], "a", Caller((f"caller {number}", "")))
-
-    assert [queries for _, queries in device.batches] == [[0], [100, 0, 1, 101], [102, 103]]
-
-
-def test_the_sessions_of_one_address_take_turns_within_its_share(batcher):
-    with Crowd(batcher, device := Device(), size=1) as crowd:
-        for number, name in enumerate([("a", "1"), ("a", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("b", "1")]):
-            crowd.ask([number], "", Caller(name))
-
-    assert [queries[0] for _, queries in device.batches[1:]] == [0, 4, 3, 5, 1, 2]
-
-
-def test_requests_without_a_listener_wait_for_all_others(batcher):
-    unheard = Caller(("a", ""), listens=lambda: False)
-    with Crowd(batcher, device := Device(), size=4) as crowd:
-        for number in range(3):
-            crowd.ask([100 + number], "", unheard)
-        crowd.ask([1], "", Caller(("b", "")))
-
-    assert [queries for _, queries in device.batches] == [[0], [1], [100, 101, 102]]
-
-
-def test_a_cancelled_request_is_never_worked_on(batcher):
-    gone = threading.Event()
-    with Crowd(batcher, device := Device()) as crowd:
-        crowd.ask([1], caller=Caller(has_left=gone.is_set))
-        crowd.ask([2], "other", caller=Caller(has_left=gone.is_set))
-        crowd.ask([3], caller=Caller(has_left=lambda: False))
-        crowd.ask([4])
-        gone.set()
-
-    assert [queries for _, queries in device.batches] == [[0], [3, 4]]
-    assert all(isinstance(crowd.answers[number], CancelledError) for number in (1, 2))
-    assert (crowd.answers[3], crowd.answers[4]) == ([6], [8])
-
-
-def test_a_large_request_is_cancelled_between_two_of_its_parts(batcher):
-    device = Device()
-    with pytest.raises(CancelledError):
-        batcher.run(device, range(100), "", size=4, caller=Caller(has_left=lambda: len(device.batches) == 2))
-    assert [queries for _, queries in device.batches] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-
-
-def test_an_error_in_the_cancellation_check_reaches_its_caller_alone(batcher):
-    with Crowd(batcher, device := Device()) as crowd:
-        crowd.ask([1], caller=Caller(has_left=lambda: 1 / 0))
-        crowd.ask([2])
-
-    assert isinstance(crowd.answers[1], ZeroDivisionError) and crowd.answers[2] == [4]
-    assert [queries for _, queries in device.batches] == [[0], [2]]
-
-
-def test_an_error_in_the_cancellation_check_of_a_caller_that_was_interrupted_meanwhile_stops_nobody():
-    def interrupted() -> bool:
-        request.future.cancel()
-        raise ValueError("the server asks after a visitor that is gone")
-
-    request = batching._Request(Device(), "", [1], 4, Caller(has_left=interrupted))
-    assert not request.is_waiting() and request.future.cancelled()
-
-
-def test_an_error_in_the_question_who_listens_stops_nobody(batcher):
-    with Crowd(batcher, Device()) as crowd:
-        crowd.ask([1], caller=Caller(("a",), listens=lambda: 1 / 0))
-        crowd.ask([2])
-
-    assert (crowd.answers[1], crowd.answers[2]) == ([2], [4])
 
 
 def test_an_exception_reaches_only_the_caller_whose_query_raised_it(batcher):

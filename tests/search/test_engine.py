@@ -1,5 +1,4 @@
 import threading
-from concurrent.futures import CancelledError
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,6 @@ from genius.run import Run
 from genius.schema import Modality, Query, SearchOptions
 from genius.search import candidates
 from genius.search import engine as engine_module
-from genius.search.batching import Caller
 from genius.search.beam import beam_search
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
@@ -311,18 +309,6 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     engine.search(QUERIES)
     engine.search_encoded(encoded)
     assert threads_of_models == {engine.batcher._thread}
-
-
-LEFT = Caller(has_left=lambda: True)
-
-
-def test_a_search_whose_client_has_gone_is_dropped(engine, threads_of_models):
-    with pytest.raises(CancelledError):
-        engine.search(QUERIES, caller=LEFT)
-    with pytest.raises(CancelledError):
-        engine.search_encoded(EncodedQueries.from_vectors(np.zeros((1, 12)), np.zeros((1, 12))), caller=LEFT)
-    assert not threads_of_models
-    assert len(engine.search(QUERIES, caller=Caller(has_left=lambda: False))) == len(QUERIES)
 
 
 def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promised_to_be_exact(run, engine):

@@ -13,13 +13,13 @@ from genius.run import Run
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY
 from training import encoder, image_augmentation
-from training.benchmarks.encoders import SYSTEMS
+from training.ablations.variants import ENCODERS
 from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder import new_encoder
 from training.extras.encoder_extras import EncoderExtras
 from training.pairs import CandidateTable, Pairs
-from training.settings import ExtrasSettings
+from training.settings import ExtrasSettings, with_stage_changes
 from training.stage import run_stage
 
 
@@ -109,6 +109,6 @@ def test_activations_that_are_computed_again_give_the_same_weights(collection, t
 
 
 def test_blip_cannot_compute_activations_again(collection, tmp_path):
-    own = replace(SYSTEMS["BLIP-SF"].settings(TINY.encoder), grad_checkpointing=True)
+    own = replace(with_stage_changes(TINY, *ENCODERS["BLIP-SF"](TINY)).encoder, grad_checkpointing=True)
     with pytest.raises(UserError, match="is for the models of open_clip; set it to false for BLIP"):
         encoder.train(Arguments(collection.root, tmp_path, "small", replace(TINY, encoder=own), "cpu"))

@@ -13,20 +13,21 @@ from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.run import Run
 from tests.training.tiny import TINY
 from training import encoder, encoder_inputs, features
-from training.benchmarks.encoders import SYSTEMS
+from training.ablations.variants import ENCODERS
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder_inputs import FeatureFusionLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import EncoderSettings, ExtrasSettings
+from training.settings import EncoderSettings, ExtrasSettings, with_stage_changes
 from training.stage import run_stage
 
 PLAIN = replace(TINY.encoder, extras=ExtrasSettings(), epochs=2, bf16=False)
 
 
 def settings_of(name: str, base: EncoderSettings = PLAIN) -> EncoderSettings:
-    return SYSTEMS[name].settings(base)
+    settings = replace(TINY, encoder=base)
+    return with_stage_changes(settings, *ENCODERS[name](settings)).encoder
 
 
 def trained(collection, run, settings: EncoderSettings) -> Run:

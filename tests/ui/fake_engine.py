@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -23,7 +22,6 @@ from PIL import Image, ImageDraw
 from genius.examples import Example, TargetedInstruction
 from genius.index.layout import IndexConfig
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
-from genius.search.batching import ANYONE
 from genius.search.checks import check_query, checked_options
 from genius.search.retrieval import EncodedQueries
 from genius.trie.ids import pack
@@ -161,7 +159,6 @@ class FakeEngine:
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
         self.versions = SimpleNamespace(snapshot=self.snapshot)
-        self.caller = ANYONE  # of the last search
 
     def snapshot(self) -> AbstractContextManager[None]:
         self.snapshots += 1
@@ -171,15 +168,12 @@ class FakeEngine:
     def pool(self) -> Pool:
         return self.index.pool()
 
-    def search(self, queries: list[Query], options: SearchOptions | None = None, caller=ANYONE) -> list[SearchResult]:
+    def search(self, queries: list[Query], options: SearchOptions | None = None) -> list[SearchResult]:
         options = options or SearchOptions()
         self.queries += [(query, options) for query in queries]
-        self.caller = caller
-        if caller.has_left():
-            raise CancelledError
         return [self.answer(query, options) for query in queries]
 
-    def cache_image(self, image: Image.Image, caller=ANYONE) -> None:
+    def cache_image(self, image: Image.Image) -> None:
         self.cached_images.append(image)
 
     def encode(self, queries: list[Query]) -> EncodedQueries:
@@ -187,7 +181,7 @@ class FakeEngine:
         vectors = np.stack([np.random.default_rng(len(query.text)).normal(size=DIM) for query in queries])
         return EncodedQueries.from_vectors(vectors, vectors)
 
-    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions, caller=ANYONE) -> list[SearchResult]:
+    def search_encoded(self, encoded: EncodedQueries, options: SearchOptions) -> list[SearchResult]:
         """Other IDs and items for other vectors."""
         return [self.answer(Query("vectors"), options, seed=int(100 * abs(z[0]))) for z in encoded.z.numpy()]
 

@@ -1,9 +1,8 @@
-"""Metrics and log lines: calls by outcome, searches by kind, and nothing about queries, items or visitors."""
+"""Metrics and the log: calls by outcome, searches by kind, and nothing about queries, items or visitors."""
 
-import asyncio
+import json
 import logging
 import re
-from concurrent.futures import CancelledError
 
 import gradio as gr
 import httpx
@@ -11,8 +10,10 @@ import pytest
 
 from genius.errors import UserError
 from genius.schema import Query
+from genius.ui import monitoring
 from genius.ui.failures import error_for_caller
-from genius.ui.monitoring import Monitor, outcome_of, record_search
+from genius.ui.monitoring import CALL_LOG, SERVER_LOG, Monitor, outcome_of, record_search
+from tests.ui.events import form
 
 
 def metrics(url: str) -> dict[str, float]:
@@ -26,10 +27,8 @@ def test_a_search_is_counted_by_kind_and_outcome(ask, served):
     refused = 'genius_calls_total{function="on_search",outcome="refused",run="made-up"}'
     timed = 'genius_search_seconds_count{mode="set",run="made-up"}'
     before = metrics(served.url)
-    assert ask("on_search", "mug", None, "", None, "", [], 20, 6, True, "set", "any", "cosine", 0.25, None)["success"]
-    assert not ask("on_search", "mug", None, "", None, "", [], 20, 6, True, "set", "zebra", "cosine", 0.25, None)[
-        "success"
-    ]
+    assert ask("on_search", *form("mug"))["success"]
+    assert not ask("on_search", *form("mug", target="zebra"))["success"]
     after = metrics(served.url)
     grown = {name: after[name] - before.get(name, 0) for name in (answered, refused, timed)}
     assert grown == {answered: 1, refused: 1, timed: 1}
@@ -44,24 +43,8 @@ def test_metrics_tell_the_version_the_queue_the_memory_and_the_uploads(served):
 
 
 def test_metrics_tell_nothing_of_what_clients_send(ask, served):
-    ask(
-        "on_search",
-        "secret words",
-        None,
-        "secret instruction",
-        None,
-        "",
-        [],
-        20,
-        6,
-        True,
-        "set",
-        "any",
-        "cosine",
-        0.25,
-        None,
-    )
-    ask("on_search", "secret words", None, "", None, "", [], 20, 6, True, "secret mode", "any", "cosine", 0.25, None)
+    ask("on_search", *form("secret words", instruction="secret instruction"))
+    ask("on_search", *form("secret words", mode="secret mode"))
     httpx.get(f"{served.url}/secret/path", trust_env=False, timeout=60)
     assert "secret" not in " ".join(metrics(served.url))
 
@@ -94,15 +77,7 @@ def raised_by(error: BaseException) -> BaseException:
         return raised
 
 
-@pytest.mark.parametrize(
-    "error, outcome",
-    [
-        (UserError("No."), "refused"),
-        (CancelledError(), "abandoned"),
-        (ValueError("broken"), "failed"),
-        (asyncio.CancelledError(), "abandoned"),
-    ],
-)
+@pytest.mark.parametrize("error, outcome", [(UserError("No."), "refused"), (ValueError("broken"), "failed")])
 def test_an_error_has_the_outcome_of_its_cause(error, outcome):
     assert outcome_of(error) == outcome_of(raised_by(error)) == outcome
     assert outcome_of(gr.Error("Reload the page.")) == "refused"
@@ -121,6 +96,48 @@ def test_a_call_is_logged_once_with_its_id_kind_mode_status_and_time(caplog):
     assert "mug" not in record.getMessage()
 
 
-def test_a_search_outside_a_call_is_not_counted():
-    with record_search(Query("mug"), "set"):
+@pytest.fixture
+def logging_as_before():
+    loggers = [logging.getLogger(), SERVER_LOG, CALL_LOG]
+    before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
+    yield
+    logging.captureWarnings(False)
+    for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
+
+
+def entries(capsys) -> list[dict]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_json_log_has_one_object_per_line_whatever_is_logged(capsys, logging_as_before):
+    monitoring.configure_logs(as_json=True)
+    SERVER_LOG.info("Loading %s", "a\nb\u2028c\udc80\0", extra={"event": "loading", "fields": {"run": "a"}})
+    try:
+        raise ValueError("broken\nin two lines")
+    except ValueError:
+        logging.getLogger("anything").exception("a callback failed")
+    loading, failed = entries(capsys)
+    assert (loading["level"], loading["event"], loading["run"]) == ("info", "loading", "a")
+    assert loading["message"] == "Loading a\nb\u2028c\udc80\0" and loading["time"].endswith("+00:00")
+    assert (failed["level"], failed["event"], failed["logger"]) == ("error", "message", "anything")
+    assert "ValueError: broken" in failed["traceback"]
+
+
+def test_every_line_that_a_call_logs_has_its_request_id(capsys, logging_as_before):
+    monitoring.configure_logs(as_json=True)
+    with Monitor().record_call("run", "on_search", "17"):
+        logging.getLogger("anything").warning("slow")
+    logging.getLogger("anything").warning("later")
+    warning, call, later = entries(capsys)
+    assert warning["request_id"] == call["request_id"] == "17" and "request_id" not in later
+    assert (call["event"], call["function"], call["status"]) == ("call", "on_search", "answered")
+
+
+def test_a_text_log_says_what_the_server_does_and_not_each_call(capsys, logging_as_before):
+    monitoring.configure_logs(as_json=False)
+    SERVER_LOG.info("Serving at %s", "http://address")
+    with Monitor().record_call("run", "on_search", None):
         pass
+    assert capsys.readouterr().out == "Serving at http://address\n"

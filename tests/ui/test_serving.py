@@ -116,7 +116,7 @@ def test_a_stream_is_neither_compressed_nor_held_back(served):
 @contextmanager
 def slow_page(**hosting):
     """A page whose endpoint `slow` answers when `go` is set; `started` is set when it is called."""
-    from genius.ui.page import Page
+    from genius.ui.gradio_hooks import Page
 
     started, go = threading.Event(), threading.Event()
 

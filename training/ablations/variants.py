@@ -1,26 +1,34 @@
-"""What the paper's tables compare: variants, each a set of changed settings, and the tables they stand in.
+"""The paper's ablations: its tables, their variants as changes of a run's settings, and the published figures.
 
-A variant shares encoder and features with the run, and fusion and quantizer with every variant whose settings of them
-are equal.
+A variant is named as in the paper. It shares encoder and features with the run, and fusion and quantizer with every
+variant whose settings of them are equal. The encoders of Tables S8 and S9 are variants, too; only they are trained.
+
+Published figures are hit rates at 5 in percent, as printed; tables with S are those of the supplement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from genius.errors import UserError
-from genius.evaluation.paper_ablations import ABLATIONS, COLUMNS, DECODER_SIZES, FULL, RIVALS
+from genius.evaluation.paper import MSCOCO, OTHERWISE_IN_TABLE_3, PUBLISHED_CAPTIONS, ROWS, TABLE_8, TABLE_9, PaperTable
 from training.checkpoint import fingerprint
 from training.settings import Settings, with_stage_changes
-from training.side_run import with_matching_sizes
 
+FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
-SWEEP = (1, 5, 10, 20, 30, 50)  # beams of Table S4
-CONDITIONS = ("asked", "held-out phrasing", "dropped words", "swapped instruction")
-DEFAULT_GRID, PAPER_SIZE = (4096, 9), 4096
-
-EQUAL = (  # so that all variants are treated alike: the last epoch is kept
+PAPER_CODES, PAPER_LEVELS = 4096, 9  # K × M
+PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
+BLIP_LARGE = {  # BLIP with ViT-L/16, as in UniIR, which reads 224 pixels and 100 tokens
+    "embed_dim": 768,
+    "blip": True,
+    "vision_cfg": {"image_size": 224, "patch_size": PATCH, "width": 1024, "layers": 24, "heads": 16},
+    "text_cfg": {"context_length": 100, "vocab_size": 30_524, "width": 768, "layers": 12, "heads": 12},
+}
+BASE = (  # of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
     "quantizer.keep_best=false",
     "quantizer.validate_last=true",
     "quantizer.coarse_weight=0",
@@ -28,39 +36,63 @@ EQUAL = (  # so that all variants are treated alike: the last epoch is kept
     "decoder.patience=0",
     "decoder.keep_best=false",
     "decoder.validate_last=true",
+    "decoder.decoder.geometry=false",
+    "decoder.self_queries=false",
+    "decoder.decoder_weights=[1.0]",
 )
-DECODERS = {  # the blocks of a table
-    "paper": ("decoder.decoder.geometry=false", "decoder.self_queries=false", "decoder.decoder_weights=[1.0]"),
-    "ours": (
-        "decoder.decoder.geometry=true",
-        "decoder.self_queries=true",
-        "decoder.decoder_weights=[1.0, 0.75, 0.5, 0.25, 0.1]",
-    ),
-}
-SET_BY_TABLES = {change.partition("=")[0] for changes in (EQUAL, *DECODERS.values()) for change in changes}
-SCALES: dict[str, tuple[str, ...]] = {
-    "run": (),
-    "small": (
-        "quantizer.fusion.branch=128",
-        "quantizer.fusion.hidden=256",
-        "quantizer.quantizer.levels=9",
-        "quantizer.quantizer.codebook_size=256",
-        "quantizer.epochs=6",
-        "quantizer.batch=1024",
-        "quantizer.row_limit=600",
-        "quantizer.kmeans_vectors=8000",
-        "decoder.decoder.width=128",
-        "decoder.decoder.layers=2",
-        "decoder.decoder.heads=4",
-        "decoder.decoder.head_width=32",
-        "decoder.decoder.ff_width=256",
-        "decoder.decoder.prefix=4",
-        "decoder.epochs=8",
-        "decoder.batch=256",
-        "decoder.row_limit=600",
-        "decoder.learning_rate=1e-3",
-    ),
-}
+
+Changes = Callable[[Settings], tuple[str, ...]]  # the settings of the run -> what changes, as --set takes it
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    task: int  # of M-BEIR
+    dataset: str
+    cut: int = 0  # k of the hit rate; 0: the usual one of the dataset
+
+    @property
+    def row(self) -> tuple[int, str]:
+        return self.task, self.dataset
+
+
+class Search(NamedTuple):
+    """How the test queries are searched."""
+
+    scope: str  # of the pool: "global" or "local"
+    beams: int  # 0: dense search by the encoder
+    reranked: bool
+
+    @property
+    def name(self) -> str:
+        how = f"{self.beams} beams" if self.beams else "dense"
+        return f"{self.scope}, {how}{', re-ranked' * self.reranked}"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is trained for a variant."""
+
+    settings: Settings
+    scheme: str  # in place of fusion and quantizer, one of id_schemes.SCHEMES; empty: none
+    encoder: bool  # an encoder alone
+
+    @property
+    def ids(self) -> str:
+        """Checksum of what makes the IDs; trainings with the same one share them."""
+        if self.encoder:
+            return fingerprint(self.settings.encoder)
+        quantizer = self.settings.quantizer
+        return fingerprint(self.scheme, quantizer.quantizer if self.scheme else quantizer)
+
+    @property
+    def key(self) -> str:
+        """Checksum of all that is trained."""
+        return self.ids if self.encoder else fingerprint(self.ids, self.settings.decoder)
+
+
+def unchanged(base: Settings) -> tuple[str, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -68,206 +100,241 @@ class Variant:
     """A row of a table."""
 
     name: str
-    changes: tuple[str, ...] = ()  # of settings, as --set takes them; @K/4 and the like are shares of the run's
-    scheme: str = ""  # ID scheme in place of fusion and quantizer, one of id_schemes.SCHEMES
-    beams: tuple[int, ...] = (BEAMS,)
-    conditions: tuple[str, ...] = ("asked",)
+    published: tuple[float | None, ...]  # by column; empty: the paper has no such row
+    changes: Changes = unchanged
+    scheme: str = ""
+    beams: int = BEAMS
+    reranked: bool = False
 
-    def settings(self, base: Settings) -> Settings:
-        """The settings of the run with those of the variant; the decoder's sizes follow the quantizer's."""
-        return with_matching_sizes(with_stage_changes(base, *(_computed(change, base) for change in self.changes)))
+    def training(self, base: Settings) -> Training:
+        """base: `base_settings` of a run. The decoder's sizes follow the quantizer's."""
+        settings = with_stage_changes(base, *self.changes(base))
+        return Training(with_matching_sizes(settings), self.scheme, encoder=not self.beams)
 
 
 @dataclass(frozen=True)
 class AblationTable:
-    """One table of the paper."""
+    """A table of the paper."""
 
     number: str  # 4, S3, …
     title: str
     scope: str  # of the pool: "global" or "local"
     variants: tuple[Variant, ...]
-    columns: tuple[tuple[int, str], ...] = COLUMNS  # M-BEIR task and dataset
-    kind: str = "rows"  # rows: hit rate at the usual cut by column; cuts: at 1, 5, 10; beams, conditions
-    blocks: tuple[str, ...] = ("paper",)
+    columns: tuple[Column, ...]
+
+    @property
+    def name(self) -> str:
+        """S3 -> Supplement, Table 3."""
+        return f"Supplement, Table {self.number[1:]}" if self.number.startswith("S") else f"Table {self.number}"
+
+    @property
+    def of_encoders(self) -> bool:
+        """Whether only encoders are trained."""
+        return self.columns == ALL
+
+    def search(self, variant: Variant) -> Search:
+        return Search(self.scope, variant.beams, variant.reranked)
 
 
-def _grid(size: int, levels: int) -> tuple[str, ...]:
-    """A cell of the K × M grid: K is the same share of the run's as in the paper, M the paper's at M = 9."""
-    return (f"quantizer.quantizer.codebook_size=@K*{size}/{PAPER_SIZE}", f"quantizer.quantizer.levels=@M+{levels - 9}")
+@dataclass
+class Job:
+    """A training with all that any table measures of it."""
+
+    training: Training
+    rows: set[tuple[int, str]] = field(default_factory=set)  # tasks and datasets of the columns
+    searches: set[Search] = field(default_factory=set)
 
 
-def _sizes(name: str) -> tuple[str, ...]:
-    """T5-small is the run's decoder; layers, heads and widths grow as those of T5-base and T5-large do."""
-    layers, tenths = {"T5-small": (1, 10), "T5-base": (2, 15), "T5-large": (4, 20)}[name]
-    return tuple(
-        f"decoder.decoder.{field}=@{field}*{factor}/{over}"
-        for field, factor, over in (
-            ("layers", layers, 1),
-            ("width", tenths, 10),
-            ("ff_width", tenths, 10),
-            ("heads", tenths, 10),
+def change(*changes: str) -> Changes:
+    """The same changes of any run."""
+    return lambda base: changes
+
+
+def grid(codes: int, levels: int, *further: str) -> Changes:
+    """The paper's K × M: K is the same share of the run's as of the paper's 4096, M as many more or less than 9."""
+
+    def changes(base: Settings) -> tuple[str, ...]:
+        quantizer = base.quantizer.quantizer
+        return (
+            f"quantizer.quantizer.codebook_size={max(2, quantizer.codebook_size * codes // PAPER_CODES)}",
+            f"quantizer.quantizer.levels={max(2, quantizer.levels + levels - PAPER_LEVELS)}",
+            *further,
         )
+
+    return changes
+
+
+def larger_decoder(layers: int, widths: float) -> Changes:
+    """The run's decoder in place of T5-small, made this many times larger, as T5-base and T5-large are."""
+
+    def changes(base: Settings) -> tuple[str, ...]:
+        decoder = base.decoder.decoder
+        sizes = {name: int(getattr(decoder, name) * widths) for name in ("width", "ff_width", "heads")}
+        return tuple(
+            f"decoder.decoder.{name}={size}" for name, size in {"layers": decoder.layers * layers, **sizes}.items()
+        )
+
+    return changes
+
+
+def blip(base: Settings) -> tuple[str, ...]:
+    """BLIP as large as the run's CLIP: the published one for a name of open_clip, else in its text tower's sizes."""
+    architecture, clip = BLIP_LARGE, base.encoder.architecture
+    if not isinstance(clip, str):
+        text, vision = clip["text_cfg"], clip["vision_cfg"]
+        sizes = {name: text[name] for name in ("width", "layers", "heads")}
+        architecture = {
+            "embed_dim": clip["embed_dim"],
+            "blip": True,
+            "vision_cfg": sizes | {"image_size": vision["image_size"], "patch_size": vision.get("patch_size", PATCH)},
+            "text_cfg": sizes | {name: text[name] for name in ("context_length", "vocab_size")},
+        }
+    return f"encoder.architecture={json.dumps(architecture)}", "encoder.pretrained="
+
+
+FUSED = "encoder.fusion=feature"
+ENCODERS: dict[str, Changes] = {
+    "CLIP-SF": unchanged,
+    "CLIP-FF": change(FUSED),
+    "BLIP-SF": blip,
+    "BLIP-FF": lambda base: (*blip(base), FUSED),
+}
+
+
+def encoder_variants(table: PaperTable) -> tuple[Variant, ...]:
+    """The encoders of one of the supplement's retrieval tables."""
+    return tuple(
+        Variant(name, tuple(table.figures[row][table.systems.index(name)] for row in ROWS), changes, beams=0)
+        for name, changes in ENCODERS.items()
+        if name in table.systems
     )
 
 
-FULL_VARIANT = Variant(FULL, beams=SWEEP, conditions=CONDITIONS)
-NO_AUGMENTATION = Variant("w/o query augmentation", ("decoder.augmentation=none",), conditions=CONDITIONS)
-NO_MODALITY = ("quantizer.quantizer.modality_code=none",)
+FIVE = tuple(Column(*row) for row in ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr")))
+ALL = tuple(Column(*row) for row in ROWS)
+CAPTIONS = tuple(Column(0, "mscoco", cut) for cut in (1, 5, 10))
+COUNTERPARTS = tuple(dict.fromkeys(column.row for column in (*FIVE, *ALL)))  # in the order in which they are chosen
 
-TABLES: dict[str, AblationTable] = {
+FULL_GLOBAL, FULL_LOCAL = (55.4, 82.7, 28.3, 47.1, 20.5), (65.3, 83.4, 28.8, 47.4, 21.0)
+WITHOUT_MODALITY = (20.2, 73.2, 25.9, 34.3, 18.3), change("quantizer.quantizer.modality_code=none")
+WITHOUT_AUGMENTATION = change("decoder.augmentation=none")
+COMPONENTS = (
+    Variant(FULL, FULL_GLOBAL),
+    Variant("w/o modality-decoupled", *WITHOUT_MODALITY),
+    Variant("w/o query augmentation", (47.8, 67.7, 19.6, 38.8, 11.7), WITHOUT_AUGMENTATION),
+    Variant("w/o L_cl", (0.0, 0.1, 0.0, 0.0, 0.0), change("quantizer.contrastive_weight=0")),
+    Variant("w/o L_mse", (45.5, 83.1, 27.1, 35.2, 21.6), change("quantizer.mse_weight=0")),
+)
+GRID = (
+    Variant("4096 × 9", FULL_LOCAL, grid(4096, 9)),
+    Variant("4096 × 7", (65.2, 82.9, 25.3, 40.8, 23.1), grid(4096, 7)),
+    Variant("4096 × 5", (62.4, 81.5, 17.3, 33.1, 20.4), grid(4096, 5)),
+    Variant("1024 × 9", (66.4, 82.0, 24.7, 39.4, 24.5), grid(1024, 9)),
+    Variant("256 × 9", (61.2, 76.6, 18.3, 33.5, 18.3), grid(256, 9)),
+    Variant("1024 × 7", (64.3, 82.2, 24.6, 42.7, 16.4), grid(1024, 7)),
+    Variant("256 × 5", (53.4, 72.4, 9.7, 22.8, 13.0), grid(256, 5)),
+)
+MODALITY = "quantizer.quantizer.modality_code"
+FIRST_CODES = (
+    Variant("modality-decoupled", FULL_GLOBAL, change(f"{MODALITY}=emergent")),  # as in the published code
+    Variant("modality-decoupled, forced", (), change(f"{MODALITY}=forced")),  # as in the paper's text
+    Variant("classifier", (48.9, 79.2, 25.7, 37.5, 20.3), change(f"{MODALITY}=classifier")),
+    Variant("RQ w/o modality code", *WITHOUT_MODALITY),
+)
+BEAM_SIZES = (
+    Variant("1 beam", (24.2, 41.6, 5.1, 10.4, 4.9), beams=1),
+    Variant("5 beams", (55.6, 79.1, 15.9, 32.3, 18.0), beams=5),
+    Variant("10 beams", (62.8, 82.8, 22.4, 40.0, 20.4), beams=10),
+    Variant("20 beams", (66.5, 83.7, 28.3, 45.1, 21.1), beams=20),
+    Variant("30 beams", FULL_LOCAL, beams=30),
+    Variant("50 beams", (68.2, 83.3, 32.8, 50.0, 21.0), beams=50),
+)
+DECODER_SIZES = (
+    Variant("T5-small", FULL_LOCAL),
+    Variant("T5-base", (67.9, 83.5, 31.6, 48.0, 18.3), larger_decoder(2, 1.5)),
+    Variant("T5-large", (67.2, 83.2, 32.4, 50.4, 7.1), larger_decoder(4, 2)),
+)
+SHARED = "quantizer.quantizer.shared=true"
+LARGE_AND_SHARED = (
+    Variant("4096 × 9", FULL_LOCAL, grid(4096, 9)),
+    Variant("8192 × 17", (59.5, 81.8, 30.6, 44.8, 26.5), grid(8192, 17)),
+    Variant("4096 × 9, shared", (18.6, 19.3, 0.2, 1.7, 3.3), grid(4096, 9, SHARED)),
+)
+CAPTION_RATES = {
+    line.method: line.rates
+    for line in PUBLISHED_CAPTIONS
+    if line.of == line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
+}
+IDENTIFIERS = (
+    Variant("GRACE, numeric", CAPTION_RATES["GRACE, numeric"], WITHOUT_AUGMENTATION, "numeric"),
+    Variant("GRACE, string", CAPTION_RATES["GRACE, string"], WITHOUT_AUGMENTATION, "string"),
+    Variant("GRACE, semantic", CAPTION_RATES["GRACE, semantic"], WITHOUT_AUGMENTATION, "semantic"),
+    Variant("GRACE, structured", CAPTION_RATES["GRACE, structured"], WITHOUT_AUGMENTATION, "structured"),
+    Variant("DSI/NCI, hierarchical k-means", (), WITHOUT_AUGMENTATION, "hierarchical"),
+    Variant("IRGen", CAPTION_RATES["IRGen"], WITHOUT_AUGMENTATION, "residual"),
+    Variant(FULL, CAPTION_RATES[FULL]),
+    Variant(f"{FULL} + re-rank", CAPTION_RATES[f"{FULL} + re-rank"], reranked=True),
+)
+TABLES = {
     table.number: table
     for table in (
-        AblationTable(
-            "4",
-            "Key components",
-            "global",
-            (
-                FULL_VARIANT,
-                Variant("w/o modality-decoupled", NO_MODALITY),
-                NO_AUGMENTATION,
-                Variant("w/o L_cl", ("quantizer.contrastive_weight=0",)),
-                Variant("w/o L_mse", ("quantizer.mse_weight=0",)),
-            ),
-            blocks=("paper", "ours"),
-        ),
-        AblationTable(
-            "5",
-            "Codebook size K × levels M",
-            "local",
-            tuple(Variant(name, _grid(*map(int, name.split(" × ")))) for name in ABLATIONS["5"]),
-        ),
-        AblationTable(
-            "S3",
-            "How an ID encodes modality",
-            "global",
-            (
-                Variant("modality-decoupled", ("quantizer.quantizer.modality_code=emergent",)),
-                Variant("modality-decoupled, forced (ours)", ("quantizer.quantizer.modality_code=forced",)),
-                Variant("classifier", ("quantizer.quantizer.modality_code=classifier",)),
-                Variant("RQ w/o modality code", NO_MODALITY),
-            ),
-        ),
-        AblationTable("S4", "Beam size", "local", (FULL_VARIANT,), kind="beams", blocks=("paper", "ours")),
-        AblationTable("S5", "Decoder size", "local", tuple(Variant(name, _sizes(name)) for name in DECODER_SIZES)),
-        AblationTable(
-            "S6",
-            "Large and shared codebooks",
-            "local",
-            (
-                Variant("4096 × 9", _grid(*DEFAULT_GRID)),
-                Variant("8192 × 17", _grid(8192, 17)),
-                Variant("4096 × 9, shared", (*_grid(*DEFAULT_GRID), "quantizer.quantizer.shared=true")),
-            ),
-        ),
-        AblationTable(
-            "S7",
-            "Identifiers of other generative retrievers, captions to images",
-            "local",
-            (
-                *(
-                    Variant(name, ("decoder.augmentation=none",), scheme=scheme)
-                    for name, scheme in (
-                        ("GRACE, numeric", "numeric"),
-                        ("GRACE, string", "string"),
-                        ("GRACE, semantic", "semantic"),
-                        ("GRACE, structured", "structured"),
-                        ("DSI/NCI, hierarchical k-means", "hierarchical"),
-                        ("IRGen", "residual"),
-                    )
-                ),
-                FULL_VARIANT,
-            ),
-            kind="cuts",
-        ),
-        AblationTable(
-            "R",
-            "With and without query augmentation (not a table of the paper)",
-            "global",
-            (FULL_VARIANT, NO_AUGMENTATION),
-            kind="conditions",
-        ),
+        AblationTable("4", "Key components", "global", COMPONENTS, FIVE),
+        AblationTable("5", "Codebook size K × levels M", "local", GRID, FIVE),
+        AblationTable("S3", "How an ID encodes modality", "global", FIRST_CODES, FIVE),
+        AblationTable("S4", "Beam size", "local", BEAM_SIZES, FIVE),
+        AblationTable("S5", "Decoder size", "local", DECODER_SIZES, FIVE),
+        AblationTable("S6", "Large and shared codebooks", "local", LARGE_AND_SHARED, FIVE),
+        AblationTable("S7", "Identifiers of other generative retrievers", "local", IDENTIFIERS, CAPTIONS),
+        AblationTable("S8", "Encoders, local pools", "local", encoder_variants(TABLE_8), ALL),
+        AblationTable("S9", "Encoders, global pools", "global", encoder_variants(TABLE_9), ALL),
     )
 }
-PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = ABLATIONS | {"S7": RIVALS}
+DEFAULT_TABLES = tuple(number for number in TABLES if number not in ("S8", "S9"))
 
 
-@dataclass(frozen=True)
-class TrainingJob:
-    """A training: a variant in one block, with all that any table measures of it."""
-
-    settings: Settings
-    scheme: str
-    beams: tuple[int, ...]
-    conditions: tuple[str, ...]
-
-    @property
-    def ids(self) -> str:
-        """Checksum of what makes the IDs; jobs with the same one share fusion and quantizer."""
-        return fingerprint(
-            self.scheme, "" if self.scheme else self.settings.quantizer, self.settings.quantizer.quantizer
-        )
-
-    @property
-    def key(self) -> str:
-        """Checksum of all that is trained."""
-        return fingerprint(self.ids, self.settings.decoder)
+def with_matching_sizes(settings: Settings) -> Settings:
+    """The settings with the decoder's sizes made those of the quantizer."""
+    quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
+    plain = replace(
+        decoder, dim=quantizer.dim, levels=quantizer.levels, codebook_size=quantizer.codebook_size, sizes=()
+    )
+    if plain.code_sizes != quantizer.code_sizes:
+        plain = replace(plain, sizes=quantizer.code_sizes)
+    settings = replace(settings, decoder=replace(settings.decoder, decoder=plain))
+    settings.check()
+    return settings
 
 
-def chosen_tables(names: Iterable[str]) -> list[AblationTable]:
+def chosen_tables(numbers: Iterable[str]) -> list[AblationTable]:
     """Raises UserError for an unknown table."""
-    names = list(names)
-    if unknown := [name for name in names if name not in TABLES]:
+    numbers = list(numbers)
+    if unknown := [number for number in numbers if number not in TABLES]:
         raise UserError(f"--tables: there is no table {unknown[0]!r}; choose from {', '.join(TABLES)}")
-    return [TABLES[name] for name in names]
+    return [TABLES[number] for number in numbers]
 
 
-def all_jobs(base: Settings) -> dict[str, TrainingJob]:
-    """Every training of all tables by its key, each with all that any table measures of it."""
-    found: dict[str, TrainingJob] = {}
+def base_settings(recorded: Settings, changes: Iterable[str]) -> Settings:
+    """What the variants change: the settings of a run with the paper's decoder, and further changes."""
+    return with_stage_changes(recorded, *BASE, *changes)
+
+
+def jobs_of(tables: Iterable[AblationTable], base: Settings) -> dict[str, Job]:
+    """The trainings of these tables by their keys, each with all that any table measures of it.
+
+    Raises UserError for encoders that cannot be compared.
+    """
+    encoders = any(table.of_encoders for table in tables)
+    if encoders and (base.encoder.image_tower or base.encoder.locked.enabled):
+        raise UserError(
+            "every encoder of tables S8 and S9 is trained as a whole, and BLIP has the sizes of encoder.architecture; "
+            "name a run without pretrained towers, such as those of preset small or paper"
+        )
+    jobs: dict[str, Job] = {}
     for table in TABLES.values():
-        for block in table.blocks:
-            for variant in table.variants:
-                job = job_of(variant, block, base)
-                if before := found.get(job.key):
-                    job = TrainingJob(
-                        job.settings,
-                        job.scheme,
-                        tuple(sorted({*before.beams, *job.beams})),
-                        tuple(name for name in CONDITIONS if name in (*before.conditions, *job.conditions)),
-                    )
-                found[job.key] = job
-    return found
-
-
-def job_of(variant: Variant, block: str, base: Settings) -> TrainingJob:
-    """The training of a variant in one block; base: the settings of the run at its scale."""
-    base = with_stage_changes(base, *EQUAL, *DECODERS[block])
-    return TrainingJob(variant.settings(base), variant.scheme, variant.beams, variant.conditions)
-
-
-def _computed(change: str, base: Settings) -> str:
-    """A change with a share of the run's own value (@field*a/b or @field+a) as a plain number, at least 1."""
-    path, _, text = change.partition("=")
-    if not text.startswith("@"):
-        return change
-    field = text[1:].partition("*")[0].partition("+")[0]
-    owner = base.quantizer.quantizer if field in ("K", "M") else base.decoder.decoder
-    value = getattr(owner, {"K": "codebook_size", "M": "levels"}.get(field, field))
-    rest = text[1 + len(field) :]
-    if rest.startswith("*"):
-        factor, over = map(int, rest[1:].split("/"))
-        value = value * factor // over
-    else:
-        value += int(rest[1:])
-    return f"{path}={max(value, 2 if field in ('K', 'M') else 1)}"
-
-
-def published(number: str, name: str) -> tuple[float, ...] | None:
-    """The paper's figures of a row in percent; None if it prints none."""
-    return PUBLISHED.get(number, {}).get(name)
-
-
-def size_name(settings: Settings) -> str:
-    """K × M of the settings."""
-    quantizer = settings.quantizer.quantizer
-    return f"{quantizer.codebook_size} × {quantizer.levels}"
+        for variant in table.variants if encoders or not table.of_encoders else ():
+            training = variant.training(base)
+            job = jobs.setdefault(training.key, Job(training))
+            job.rows |= {column.row for column in table.columns}
+            job.searches.add(table.search(variant))
+    chosen = {variant.training(base).key for table in tables for variant in table.variants}
+    return {key: job for key, job in jobs.items() if key in chosen}

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
-from gradio.utils import get_upload_folder
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
@@ -15,9 +14,9 @@ from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
-from genius.ui.common.components import LARGEST_SIDE, target_of, upload_path
+from genius.ui.common.components import LARGEST_SIDE, target_of
 from genius.ui.common.context import Context
-from genius.ui.event_queue import current_caller
+from genius.ui.gradio_hooks import upload_path
 from genius.ui.monitoring import record_search
 
 MOST_LISTED = 100  # items of one page of code_items
@@ -49,12 +48,12 @@ def endpoints(context: Context) -> list[Callable]:
         beginnings of IDs are followed at once. modality: any, image, text or pair. ranking: cosine of the embeddings,
         as published, or ranker; by default the ranker if the run has one.
         """
-        image = open_image(_upload_path(picture), max_side=LARGEST_SIDE) if picture else None
+        image = open_image(upload_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
         used = instruction or default_instruction(context.served.about, text, image)
         query = Query(text=text, image=image, instruction=used)
         with record_search(query, engine.resolved(options).mode):
-            (result,) = engine.search([query], options, current_caller.get())
+            (result,) = engine.search([query], options)
         return {
             "hits": [
                 {
@@ -145,12 +144,6 @@ def _modality_probabilities(result: SearchResult) -> dict[str, float] | None:
     if result.modality_code != "forced":
         return None
     return {modality.name.lower(): float(result.first_code_probabilities[modality]) for modality in Modality}
-
-
-def _upload_path(picture: Any) -> str:
-    """The path of an uploaded picture. Raises UserError for anything else."""
-    file = picture if isinstance(picture, dict) else {}
-    return upload_path(file.get("path"), file.get("url"), get_upload_folder())
 
 
 def _whole_number(number: Any, name: str, least: int, most: int) -> int:

@@ -15,10 +15,11 @@ from genius.schema import Query
 from genius.search.checks import check_query
 from genius.search.editor import Editor
 from genius.ui.collection import view
-from genius.ui.common.components import UNQUEUED, Panel, upload_path
+from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
 from genius.ui.common.item_card import on_query
+from genius.ui.gradio_hooks import upload_path
 
 MAX_ITEMS = 200  # that are added or removed at once
 PROGRESS = gr.Progress(track_tqdm=True)  # Gradio looks for it among the defaults of a callback
@@ -35,7 +36,7 @@ class UploadedPictures(gr.File):
         return "file"  # draw it as Gradio draws gr.File
 
     def preprocess(self, payload: Any) -> list[str]:
-        return [upload_path(file.path, file.url, self.GRADIO_CACHE) for file in payload or ()]
+        return [upload_path({"path": file.path, "url": file.url}) for file in payload or ()]
 
 
 class EditingForm:

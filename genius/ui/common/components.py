@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import uuid
 from functools import lru_cache
@@ -19,6 +18,7 @@ from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.ui.common.formatting import MODALITY_NAMES
+from genius.ui.gradio_hooks import upload_path
 from genius.ui.security import UPLOAD_LIFETIME
 
 UI_FOLDER = Path(__file__).parents[1]
@@ -37,7 +37,6 @@ BEAMS_NOTE = (
     "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer; mode Fast follows "
     "fewer."
 )
-NOT_AN_UPLOAD = "Upload the picture as a file; links and embedded data are not accepted."
 
 
 class Panel(gr.HTML):
@@ -111,7 +110,7 @@ class UploadedImage(gr.Image):
     def preprocess(self, payload: Any) -> str | None:
         if payload is None:
             return None
-        return upload_path(payload.path, payload.url, self.GRADIO_CACHE)
+        return upload_path({"path": payload.path, "url": payload.url})
 
 
 def query_picture(name: str, height: int) -> UploadedImage:
@@ -129,24 +128,6 @@ def query_picture(name: str, height: int) -> UploadedImage:
         alt_text="Your picture",
         elem_id=name,
     )
-
-
-def upload_path(path: Any, url: Any, folder: str) -> str:
-    """The path of a file that Gradio keeps in its folder of uploads. Raises UserError for anything else.
-
-    Gradio checks paths only of what calls itself a file; a forged request may not.
-    """
-    if (
-        not isinstance(path, str)
-        or str(url).startswith("data:")
-        or not Path(path).resolve().is_relative_to(Path(folder).resolve())
-    ):
-        raise UserError(NOT_AN_UPLOAD)
-    try:
-        os.utime(path)  # uploads are deleted some time after their last use
-    except OSError:
-        raise UserError("That picture is no longer kept here; choose it again.") from None
-    return path
 
 
 class UploadCache:

@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from genius.index.store import Index
     from genius.search.engine import Engine
 
-TABS = {
-    "search": "Search",
-    "codes": "Codes",
-    "map": "Map",
-    "compare": "Compare",
-    "reports": "Reports",
-    "collection": "Collection",
-    "api": "API",
-}
-
 
 @dataclass(frozen=True)
 class ServedRun:
@@ -148,7 +138,7 @@ class CodeNamesPanel(Panel):
 class Shared:
     """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
 
-    tabs: gr.Tabs  # ids: TABS
+    tabs: gr.Tabs  # ids: those of genius.ui.page.TABS
     ask: Signal  # {"text", "instruction"}, for a picture of an item also "picture": Search runs it
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there

@@ -13,6 +13,7 @@ an uploaded picture has no address.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import gradio as gr
@@ -20,7 +21,7 @@ from gradio.components import Component
 from gradio.events import Dependency
 
 from genius.ui.common.components import UNQUEUED
-from genius.ui.common.context import TABS, Shared, Signal
+from genius.ui.common.context import Shared, Signal
 
 SEARCH_FIELDS = ("q", "instruction", "item", "picture")  # of a search
 MAX_FIELD_LENGTH = 2_000  # characters of a field
@@ -46,7 +47,6 @@ def write_address_after(event: Dependency, tab: str, **fields: Component) -> Non
 
     Empty ones are left out.
     """
-    assert tab in TABS, tab
     event.success(
         None,
         [*fields.values()],
@@ -62,12 +62,12 @@ def write_tab_when_chosen(tab: gr.Tab) -> None:
     tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.setTab({tab.id!r}); }}")
 
 
-def restore(page: gr.Blocks, shared: Shared) -> None:
-    """When the page is loaded, open what its address describes."""
+def restore(page: gr.Blocks, shared: Shared, tabs: Collection[str]) -> None:
+    """When the page is loaded, open what its address describes. tabs: the names of the tabs."""
     address, way_back = Signal("address"), WayBack("way-back")
     way_back.gone(None, None, shared.tabs, js=SELECT_TAB.format("genius.tabOfAddress()"), **UNQUEUED)
     page.load(
-        parse_address,
+        lambda parameters: parse_address(parameters, tabs),
         address,
         [shared.tabs, shared.ask, shared.use_as_query, shared.open_code],
         js="() => [{message: genius.address}]",
@@ -75,7 +75,7 @@ def restore(page: gr.Blocks, shared: Shared) -> None:
     )
 
 
-def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
+def parse_address(address: Any, tabs: Collection[str]) -> tuple[Any, dict[str, str] | None, str | None, str | None]:
     """(tabs, ask, use_as_query, open_code) for the parameters of an address; unknown ones do nothing, and an unknown
     tab is Search.
 
@@ -83,7 +83,7 @@ def parse_address(address: Any) -> tuple[Any, dict[str, str] | None, str | None,
     """
     parameters = address if isinstance(address, dict) else {}
     field = {name: value[:MAX_FIELD_LENGTH] for name, value in parameters.items() if isinstance(value, str)}
-    names_tab, ask, item, code = field.get("tab") in TABS, None, None, None
+    names_tab, ask, item, code = field.get("tab") in tabs, None, None, None
     tab = field["tab"] if names_tab else "search"
     if field.get("tour"):
         return gr.skip(), None, None, None

@@ -15,7 +15,6 @@ from genius.schema import Hit, Item
 from genius.ui.common import formatting
 from genius.ui.common.components import SEARCHES, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
-from genius.ui.event_queue import current_caller
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import if_still_shown
 from genius.ui.search.strip import code_table, items_by_row
@@ -33,7 +32,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         answer, hit = find_hit(event, shown_answers)
         options = replace(answer.options, k=min(answer.options.k, RESULTS_PER_STEP), trace=True)
         row = row_of(engine.index, hit.item.id)
-        steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options, caller=current_caller.get())
+        steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
         traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace]
         ends = [narrowing(result, code_table(engine, answer)) for result in traced]
         rows = {row} | {one.row for step in steps for one in step.result.hits}

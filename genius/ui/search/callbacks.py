@@ -24,7 +24,6 @@ from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.common.part import part_of
 from genius.ui.common.saved_page import FILE_NAME, saved_page
 from genius.ui.common.saved_strip import saved_strip
-from genius.ui.event_queue import current_caller
 from genius.ui.monitoring import record_search
 from genius.ui.search import history, view
 from genius.ui.search.request import SearchRequest, quoted_label
@@ -129,7 +128,7 @@ class SearchCallbacks:
         """Encode an uploaded picture while its visitor still writes."""
         if picture:
             with suppress(UserError):  # which the search will raise again, where it can be shown
-                self.engine.cache_image(self.uploads.open(picture, None), current_caller.get())
+                self.engine.cache_image(self.uploads.open(picture, None))
 
     def on_kind(self, kind: Any):
         """Reorder the suggested instructions for a kind of query, and offer some for a picture. kind: one of TARGETS.
@@ -203,7 +202,7 @@ class SearchCallbacks:
         options = search_options(*settings, at_most=RESULTS_PER_COLUMN if several else None)
         query = request.query
         with record_search(query, self.engine.resolved(options).mode, len(request.queries)):
-            results = self.engine.search(request.queries, replace(options, trace=True), current_caller.get())
+            results = self.engine.search(request.queries, replace(options, trace=True))
         entry = request.entry()
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(

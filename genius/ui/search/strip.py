@@ -21,7 +21,6 @@ from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, SEARCHES, 
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import count, tile
 from genius.ui.common.item_card import search_with_chosen
-from genius.ui.event_queue import current_caller
 from genius.ui.search import strip_view
 from genius.ui.search.newest import if_still_shown
 
@@ -126,7 +125,7 @@ def branch(
     prefix = (*current.codes[:level], code)
     query = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
-    (result,) = engine.search_encoded(query, options, current_caller.get())
+    (result,) = engine.search_encoded(query, options)
     after = narrowing(result, code_table(engine, answer))
     new_state = replace(state, current=current.branched(level, code, after))
     return (

@@ -18,7 +18,6 @@ from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, 
 from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, base_layout
 from genius.ui.common.formatting import MODALITY_NAMES, is_prefix
-from genius.ui.event_queue import current_caller
 from genius.ui.search import why_view
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import Newest, if_still_shown
@@ -40,7 +39,7 @@ class TracedSearch:
     def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
         query = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
         options = replace(last.options, mode="exact", trace=True)
-        (result,) = engine.search_encoded(query, options, current_caller.get())
+        (result,) = engine.search_encoded(query, options)
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])

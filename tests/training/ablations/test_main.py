@@ -1,192 +1,169 @@
-"""The runner on the micro collection."""
+"""The whole command on the micro collection, whose three rows stand for three of the paper's five columns."""
 
-import json
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from genius.collections.mbeir import Collection
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
-from training import decoder, features
+from genius.index.versions import load_index
+from genius.reports import Report
+from genius.run import Run
+from training import decoder
 from training.ablations import __main__ as ablations
 from training.ablations import trainer
-from training.ablations.trainer import FOLDER, RESULTS
-from training.pairs import CandidateTable, Pairs
+from training.ablations.trainer import FOLDER, RESULTS, Result
+from training.ablations.variants import TABLES, AblationTable, base_settings, jobs_of
+from training.features import feature_folders, share_features
+from training.stage import recorded_settings
 
-TABLES = "R"  # two trainings
-SETTINGS = [
-    "--scale",
-    "run",
-    "--device",
-    "cpu",
-    "--limit",
-    "5",
-    "--set",
-    "quantizer.epochs=1",
-    "--set",
-    "decoder.epochs=2",
-]
+OPTIONS = ["--device", "cpu", "--limit", "5", "--set", "quantizer.epochs=1", "--set", "decoder.epochs=2"]
+SHARING = "S4"  # one training, all beam sizes
 
 
-def run(collection, path, *options: str) -> dict:
-    ablations.main([str(collection.root), str(path), *SETTINGS, *options])
-    return json.loads((path / "reports" / "ablations.json").read_text())
+def run(collection: Collection, path: Path, *options: str) -> Report:
+    ablations.main([str(collection.root), str(path), *OPTIONS, *options])
+    return Report.load(path / "reports" / "ablations.json")
 
 
 @pytest.fixture(scope="module")
-def report(collection, path) -> dict:
-    return run(collection, path, "--tables", TABLES, "--blocks", "paper", "--seeds", "1")
+def report(collection, path) -> Report:
+    return run(collection, path, "--tables", SHARING, "--seeds", "0,1")
 
 
-def tables(report: dict) -> dict[str, dict]:
-    return {table["number"]: table for table in report["tables"]}
+def kept(path: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in (path / FOLDER / RESULTS).iterdir()}
 
 
-def test_the_published_figures_stand_beside_ours(report):
-    """The micro collection has rows of tasks 0, 3 and 2."""
-    table = tables(report)["S4"]  # of the full variant alone
-    names = ["shapes text → image", "shapes image → text", "titled text → pair"]
-    assert table["columns"] == [f"{name}, {scope}" for scope in ("local", "global") for name in names]
-    rows = table["blocks"][0]["rows"]
-    assert [row["name"] for row in rows][:3] == ["1 beam", "5 beams", "10 beams"]
-    published = [cell["published"] for cell in rows[0]["cells"]]
-    assert published == [*(pytest.approx(figure) for figure in (0.242, 0.416, 0.104)), None, None, None]
-    assert rows[-1]["extras"]["paper, queries per second"] == "11.9"
-
-
-@pytest.mark.slow
-def test_every_table_has_the_papers_rows_in_its_order(collection, path):
-    found = tables(run(collection, path, "--tables", "4,S3,S7"))
-    assert [block["block"] for block in found["4"]["blocks"]] == ["paper", "ours"]
-    assert [row["name"] for row in found["4"]["blocks"][1]["rows"]] == [
-        "GENIUS",
-        "w/o modality-decoupled",
-        "w/o query augmentation",
-        "w/o L_cl",
-        "w/o L_mse",
-    ]
-    rows = {row["name"]: row for row in found["S3"]["blocks"][0]["rows"]}
-    assert list(rows) == [
-        "modality-decoupled",
-        "modality-decoupled, forced (ours)",
-        "classifier",
-        "RQ w/o modality code",
-    ]
-    assert rows["modality-decoupled, forced (ours)"]["extras"]["purity of the first code"] == "100.0"
-    assert [row["name"] for row in found["S7"]["blocks"][0]["rows"]][-2:] == ["GENIUS", "GENIUS + re-rank"]
-
-
-def test_every_rate_lies_in_its_interval(report):
-    for table in report["tables"]:
-        for row in (row for block in table["blocks"] for row in block["rows"]):
-            for cell in row["cells"]:
-                if cell is not None:
-                    low, high = cell["interval"]
-                    assert 0 <= low <= cell["mean"] <= high <= 1
-
-
-def test_a_robustness_condition_without_data_is_left_out(report):
-    """The micro collection has no held-out instructions."""
-    cells = tables(report)["R"]["blocks"][0]["rows"][0]["cells"]
-    assert [cell is None for cell in cells] == [False, True, False, False, False]
-
-
-def test_the_report_names_no_path(report, path, collection):
-    text = json.dumps(report) + (path / "reports" / "ablations.md").read_text()
-    assert str(path) not in text and str(collection.root) not in text and "COLLECTION RUN" in report["command"]
+def test_the_published_figures_stand_beside_ours(report, path):
+    claims, table = report.tables
+    assert [row[0] for row in table.rows] == ["1 beam", "5 beams", "10 beams", "20 beams", "30 beams", "50 beams"]
+    assert table.rows[0][2:7:2] == pytest.approx((0.242, 0.416, 0.104))
+    for row in table.rows:
+        for value, low, high in row[1:8:2]:
+            assert 0 <= low <= value <= high <= 1
+    assert [row[0] for row in claims.rows] == ["More beams help (C.3)"]
+    assert report.command.startswith("python -m training.ablations COLLECTION RUN") and str(path) not in str(report)
 
 
 def test_results_are_kept_and_nothing_else(report, path):
-    assert {child.name for child in (path / FOLDER).iterdir() if child.name[0] != "."} == {RESULTS, "queries"}
+    assert [child.name for child in (path / FOLDER).iterdir() if child.name[0] != "."] == [RESULTS]
+    assert len(kept(path)) == 2  # seeds of the one training
 
 
-def trainings(collection, path, monkeypatch, *options: str) -> int:
-    """How many trainings a start needs, none of which is done."""
-    wanted = []
-    monkeypatch.setattr(trainer.Trainer, "_train", lambda self, job, seed, side: wanted.append(side))
-    monkeypatch.setattr(ablations, "build", lambda *_: {})
-    monkeypatch.setattr(ablations, "markdown", lambda _: "")
-    run(collection, path, "--tables", TABLES, "--blocks", "paper", *options)
-    return len(wanted)
+@pytest.mark.slow
+def test_every_table_is_made(collection, path):
+    made = run(collection, path, "--tables", ",".join(TABLES), "--set", "encoder.epochs=1")
+    assert [table.title.partition(":")[0] for table in made.tables[1:]] == [table.name for table in TABLES.values()]
+    for table, specified in zip(made.tables[1:], TABLES.values(), strict=True):
+        assert [row[0] for row in table.rows] == [variant.name for variant in specified.variants]
 
 
-def test_results_of_other_queries_records_or_features_are_not_used(report, collection, path, tmp_path, monkeypatch):
+@pytest.mark.parametrize("table", ["S7", "S9"])
+def test_identifiers_and_encoders_are_trained_and_measured(collection, path, tmp_path, monkeypatch, table):
+    """Two of each: the first scheme and GENIUS, and a sum of features and BLIP with fused tokens."""
+    variants = TABLES[table].variants
+    two = AblationTable(table, "Two of them", "local", (variants[0], variants[-1]), TABLES[table].columns)
+    monkeypatch.setitem(TABLES, table, two)
+    monkeypatch.setattr("training.ablations.report.CLAIMS", ())
     copy = shutil.copytree(path, tmp_path / "run")
-    assert trainings(collection, copy, monkeypatch) == 0
-    assert trainings(collection, copy, monkeypatch, "--limit", "3") == 2
-    assert trainings(collection, copy, monkeypatch, "--limit", "5") == 0
+    (made,) = run(collection, copy, "--tables", table, "--set", "encoder.epochs=1").tables
+    assert [row[0] for row in made.rows] == [variants[0].name, variants[-1].name]
 
+
+def missing(collection, path, monkeypatch, *options: str) -> int:
+    """How many trainings a start needs, none of which is done."""
+    before = kept(path).keys()
+
+    def measure(self, job, seed, work) -> list[Result]:
+        rates = {search.name: {1: 0.0, 5: 0.5, 10: 1.0} for search in job.searches}
+        return [Result(row, "shapes", 5, rates) for row in self.columns]
+
+    monkeypatch.setattr(trainer.Trainer, "_measure_decoder", measure)
+    run(collection, path, "--tables", SHARING, *options)
+    new = kept(path).keys() - before
+    for name in new:
+        (path / FOLDER / RESULTS / name).unlink()
+    return len(new)
+
+
+def test_results_of_other_settings_queries_or_records_are_not_used(report, collection, path, tmp_path, monkeypatch):
+    copy = shutil.copytree(path, tmp_path / "run")
+    assert missing(collection, copy, monkeypatch) == 0
+    assert missing(collection, copy, monkeypatch, "--seeds", "1,2") == 1
+    assert missing(collection, copy, monkeypatch, "--limit", "3") == 1
+    assert missing(collection, copy, monkeypatch, "--set", "decoder.epochs=3") == 1
     root = shutil.copytree(collection.root, tmp_path / "collection")
+    assert missing(Collection(root), copy, monkeypatch) == 0
     for file in (root / "query" / "test").iterdir():
         file.write_text(file.read_text().replace('"query_txt": "', '"query_txt": "another '))
-    assert trainings(Collection(root), copy, monkeypatch) == 2
-
-    candidates = CandidateTable.read(collection)
-    digests = {split: Pairs.read(collection, split, candidates).digest for split in ("train", "val")}
-    for name, digest in (digests | {"candidates": candidates.content_digest}).items():
-        file = copy / "features" / name / "progress.json"
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"facts": f"another encoder, {digest}"}))
-    monkeypatch.setattr(features, "facts", lambda run, digest, seed: f"another encoder, {digest}")
-    assert trainings(collection, copy, monkeypatch) == 2
+    assert missing(Collection(root), copy, monkeypatch) == 1
 
 
-def test_what_killed_trainings_left_is_deleted(report, collection, path):
-    left = path / FOLDER / "ids-of-others-seed0"
-    left.mkdir()
-    (left / "made.json").write_text("{}")
-    run(collection, path, "--tables", TABLES, "--blocks", "paper")
-    assert not left.exists()
-
-
-def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, monkeypatch):
-    """The same results, of which one was lost and one is of a training that is killed after its first epoch."""
-    results = sorted((path / FOLDER / RESULTS).iterdir())
-    kept = {file.name: json.loads(file.read_text()) for file in results}
-    lost = results[0]
+def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, tmp_path, monkeypatch):
+    """One result was lost, and its training is killed again after the first epoch of the decoder."""
+    copy = shutil.copytree(path, tmp_path / "run")
+    whole, lost = kept(copy), sorted((copy / FOLDER / RESULTS).iterdir())[0]
     lost.unlink()
-    save, trained = decoder.Checkpoints.save, []
+    leftover = copy / FOLDER / "work-of-others"
+    leftover.mkdir()
+    save, quantizers, epochs = decoder.Checkpoints.save, [], []
 
     def killed(self, model, optimizer, epoch, score=0.0):
         save(self, model, optimizer, epoch, score)
-        raise KeyboardInterrupt
+        if self.stage == "decoder":
+            epochs.append(epoch)
+            if len(epochs) == 1:
+                raise KeyboardInterrupt
 
+    fit = trainer.quantizer.fit
     monkeypatch.setattr(decoder.Checkpoints, "save", killed)
+    monkeypatch.setattr(trainer.quantizer, "fit", lambda *given: (quantizers.append(given), fit(*given)))
     with pytest.raises(KeyboardInterrupt):
-        run(collection, path, "--tables", TABLES, "--blocks", "paper", "--seeds", "1")
-    monkeypatch.setattr(decoder.Checkpoints, "save", save)
-    fit = decoder.fit
-    monkeypatch.setattr(decoder, "fit", lambda *given: (trained.append(given), fit(*given))[1])
-    again = run(collection, path, "--tables", TABLES, "--blocks", "paper", "--seeds", "1")
-    assert len(trained) == 1
-    recovered = json.loads(lost.read_text())
-    for column, before in zip(recovered["columns"], kept[lost.name]["columns"], strict=True):
-        assert column["follows"] == before["follows"]
-        assert hits(column["conditions"]["asked"]) == hits(before["conditions"]["asked"])
-    assert {"S4", "R"} <= tables(again).keys()
+        run(collection, copy, "--tables", SHARING, "--seeds", "0,1")
+    again = run(collection, copy, "--tables", SHARING, "--seeds", "0,1")
+    assert len(quantizers) == 1 and epochs == [0, 1] and not leftover.exists()
+    assert kept(copy) == whole and again.tables == report.tables
 
 
-def hits(condition: dict) -> list:
-    return [
-        [searched[system]["hit"] for system in ("beam", "re-ranked")]
-        for by_beams in condition.values()
-        for searched in by_beams.values()
-    ]
+def test_dense_search_of_an_encoder_is_a_sort_of_all_cosines(collection, path, tmp_path, monkeypatch):
+    """The encoder of the run, in place of one that is trained."""
+    run_copy = Run(shutil.copytree(path, tmp_path / "run"))
+    monkeypatch.setattr(trainer, "is_done", lambda *_: True)
+    measuring = trainer.Trainer(run_copy, collection, 5, "cpu")
+    job = jobs_of([TABLES["S8"]], base_settings(measuring.settings, ()))
+    job = next(one for one in job.values() if one.training.settings.encoder.fusion == "score")
+    results = measuring._measure_encoder(job, 0, run_copy.path)
+    index = load_index(run_copy)
+    vectors = np.array(index.embeddings, dtype=np.float32)
+    pool = {item.id for item in collection.candidates("union_test")}
+    in_pool = np.flatnonzero([item.id in pool for item in index.items(range(index.n))])
+    for result in results:
+        queries = measuring.columns[result.row]
+        batch = next(queries.opened(collection, 64))
+        asked = measuring.engine.encode(batch).embeddings.numpy()
+        hits = []
+        for number, vector in enumerate(asked):
+            best = in_pool[np.argsort(-vectors[in_pool] @ vector, kind="stable")[:5]]
+            hits.append(bool(set(best) & set(queries.qrels.rows[queries.qrels.owners == number])))
+        assert result.rates["global, dense"][5] == pytest.approx(np.mean(hits))
 
 
-def test_more_seeds_are_added_and_give_an_interval_of_their_own(report, collection, path):
-    again = run(collection, path, "--tables", "R", "--seeds", "2")
-    (row, _) = tables(again)["R"]["blocks"][0]["rows"]
-    assert row["extras"]["seeds"] == "2" and len(row["cells"][0]["values"]) == 2
-
-
-def test_an_unknown_table_is_refused_with_the_known_ones(collection, path):
-    with pytest.raises(UserError, match="no table 'S9'; choose from 4, 5, S3"):
-        run(collection, path, "--tables", "S9")
-
-
-def test_an_unknown_block_is_refused_with_the_known_ones(collection, path):
-    with pytest.raises(UserError, match="no 'theirs'; choose from paper, ours"):
-        run(collection, path, "--blocks", "theirs")
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--tables", "4,S10"], "no table 'S10'; choose from 4, 5, S3"),
+        (["--seeds", "one"], "--seeds one: expected integers from 0"),
+        (["--limit", "0"], "--limit 0: expected an integer of at least 1"),
+        (["--set", "decoder.epoch=3"], "there is no 'epoch'"),
+    ],
+)
+def test_an_impossible_option_is_refused(collection, path, options, reason):
+    with pytest.raises(UserError, match=reason):
+        run(collection, path, *options)
 
 
 def test_a_folder_without_a_run_is_refused(collection, tmp_path):
@@ -194,15 +171,43 @@ def test_a_folder_without_a_run_is_refused(collection, tmp_path):
         run(collection, tmp_path / "none")
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ("encoder.epochs=3", "only settings of quantizer and decoder"),
-        ("seed=2", "only settings of quantizer and decoder"),
-        ("decoder.self_queries=true", "the tables set decoder.self_queries themselves"),
-        ("decoder.epoch=3", "there is no 'epoch'"),
-    ],
-)
-def test_a_setting_without_effect_is_refused(collection, path, change, reason):
-    with pytest.raises(UserError, match=f"--set {change}: .*{reason}"):
-        run(collection, path, "--tables", "R", "--set", change)
+def test_a_run_without_settings_is_refused(tmp_path):
+    with pytest.raises(UserError, match="lacks the settings of this version"):
+        recorded_settings(Run(tmp_path))
+    Run(tmp_path).record(left_out={})
+    with pytest.raises(UserError, match="are published, .*python -m training.features COLLECTION .* --preset paper$"):
+        recorded_settings(Run(tmp_path))
+
+
+def test_shared_features_are_fused_by_no_fusion(path, tmp_path):
+    """A fused.npy that is there is of another training; what others left is no features."""
+    source, side = Run(shutil.copytree(path, tmp_path / "run")), tmp_path / "side"
+    (source.path / "features" / ".DS_Store").write_bytes(b"Mac")
+    (source.path / "features" / "mine").mkdir()
+    share_features(source, side)
+    assert [folder.name for folder in feature_folders(source)] == ["candidates", "train", "val"]
+    assert [folder.name for folder in feature_folders(Run(side))] == ["candidates", "train", "val"]
+    for folder in feature_folders(source):
+        shared = FeatureFiles(side / "features" / folder.name)
+        assert shared.progress == FeatureFiles(folder).progress | {"fusion": None}
+        with pytest.raises(UserError, match="does not hold the fused features"):
+            shared.fused(source.digest("fusion"))
+
+
+def test_an_index_with_other_ids_holds_the_same_items(path):
+    index = load_index(Run(path))
+    codes = np.random.default_rng(0).integers(0, 7, (index.n, 2)).astype(np.uint16)
+    other = index.with_ids(codes, (7, 9))
+    assert other.code_sizes == (7, 9) and (other.codes(range(index.n)) == codes).all()
+    assert other.items([1, 0]) == index.items([1, 0]) and other.pool().table.distinct == len(
+        {*map(tuple, codes.tolist())}
+    )
+
+
+def test_columns_stand_for_their_own_dataset_or_else_for_the_task(collection, path):
+    columns = trainer.Trainer(Run(path), collection, 5, "cpu").columns
+    assert {row: queries.row.dataset for row, queries in columns.items()} == {
+        (0, "mscoco"): "shapes",
+        (3, "mscoco"): "shapes",
+        (2, "webqa"): "titled",
+    }

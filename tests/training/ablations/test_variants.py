@@ -1,142 +1,211 @@
 """Each variant against the paper's definition of it."""
 
 import dataclasses
-import itertools
+import json
 
 import pytest
 
 from genius.errors import UserError
-from genius.evaluation.paper_ablations import ABLATIONS, COLUMNS, RIVALS
 from genius.models.decoder import IDDecoder
-from tests.training.test_presets import flat
-from training.ablations.__main__ import scaled
-from training.ablations.variants import DECODERS, PUBLISHED, SCALES, TABLES, Variant, all_jobs, chosen_tables, job_of
-from training.id_schemes import SCHEMES
-from training.presets import DEMO, PAPER, PHOTOS, SMALL
+from training.ablations.id_schemes import SCHEMES
+from training.ablations.variants import (
+    BLIP_LARGE,
+    DEFAULT_TABLES,
+    ENCODERS,
+    TABLES,
+    Search,
+    base_settings,
+    blip,
+    chosen_tables,
+    jobs_of,
+)
+from training.presets import PAPER, PHOTOS, SMALL
+from training.settings import Settings
 
-SMALL_SCALE = scaled(PHOTOS, "small", [])
+BASE = base_settings(PAPER, ())
+SMALLER = base_settings(SMALL, ["quantizer.quantizer.codebook_size=256", "decoder.decoder.codebook_size=256"])
 
 
-def changed(name: str, table: str, base=PAPER, block: str = "paper") -> dict:
-    """The settings in which a variant differs from the full one."""
-    rows = {variant.name: variant for variant in TABLES[table].variants}
-    full, own = (flat(job_of(one, block, base).settings) for one in (Variant("full"), rows[name]))
-    return {path: value for path, value in own.items() if value != full[path]}
+def flat(values: dict, prefix: str = "") -> dict:
+    """Nested settings by their dotted names."""
+    plain = {}
+    for name, value in values.items():
+        deeper = isinstance(value, dict) and name != "upsample_to" and name != "architecture"
+        plain |= flat(value, f"{prefix}{name}.") if deeper else {prefix + name: value}
+    return plain
 
 
-def test_the_papers_decoder_is_that_of_the_presets_that_reproduce_it():
-    """No geometry, no self-queries, weight 1: in every block of that name, whatever the run has."""
-    for base in (DEMO, PHOTOS, SMALL):
-        settings = job_of(Variant("full"), "paper", base).settings.decoder
-        assert (settings.decoder.geometry, settings.self_queries, settings.decoder_weights) == (
+def settings_of(table: str, name: str, base: Settings = BASE) -> Settings:
+    return next(variant for variant in TABLES[table].variants if variant.name == name).training(base).settings
+
+
+def changed(table: str, name: str, base: Settings = BASE) -> dict:
+    """The settings in which a variant differs from the base."""
+    before, after = flat(dataclasses.asdict(base)), flat(dataclasses.asdict(settings_of(table, name, base)))
+    return {path: value for path, value in after.items() if value != before[path]}
+
+
+SIZES = {"quantizer.quantizer.levels", "decoder.decoder.levels"}, "quantizer.quantizer.codebook_size"
+
+
+def grid(codes: int, levels: int) -> dict:
+    """The changes to K × M of the paper's size."""
+    values = {}
+    for part in ("quantizer.quantizer", "decoder.decoder"):
+        values |= {f"{part}.codebook_size": codes} if codes != 4096 else {}
+        values |= {f"{part}.levels": levels} if levels != 9 else {}
+    return values
+
+
+NO_MODALITY = {"quantizer.quantizer.modality_code": "none", "decoder.decoder.sizes": (4096,) * 9}
+T5 = ("layers", "width", "ff_width", "heads")
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "expected"),
+    [
+        ("4", "GENIUS", {}),
+        ("4", "w/o modality-decoupled", NO_MODALITY),
+        ("4", "w/o query augmentation", {"decoder.augmentation": "none"}),
+        ("4", "w/o L_cl", {"quantizer.contrastive_weight": 0.0}),
+        ("4", "w/o L_mse", {"quantizer.mse_weight": 0.0}),
+        ("5", "4096 × 9", {}),
+        ("5", "4096 × 7", grid(4096, 7)),
+        ("5", "4096 × 5", grid(4096, 5)),
+        ("5", "1024 × 9", grid(1024, 9)),
+        ("5", "256 × 9", grid(256, 9)),
+        ("5", "1024 × 7", grid(1024, 7)),
+        ("5", "256 × 5", grid(256, 5)),
+        ("S3", "modality-decoupled", {}),  # as in the preset paper
+        ("S3", "modality-decoupled, forced", {"quantizer.quantizer.modality_code": "forced"}),
+        ("S3", "classifier", {"quantizer.quantizer.modality_code": "classifier"}),
+        ("S3", "RQ w/o modality code", NO_MODALITY),
+        ("S4", "1 beam", {}),
+        ("S4", "50 beams", {}),
+        ("S5", "T5-small", {}),
+        ("S5", "T5-base", dict(zip([f"decoder.decoder.{name}" for name in T5], (12, 768, 3072, 12), strict=True))),
+        ("S5", "T5-large", dict(zip([f"decoder.decoder.{name}" for name in T5], (24, 1024, 4096, 16), strict=True))),
+        ("S6", "4096 × 9", {}),
+        ("S6", "8192 × 17", grid(8192, 17)),
+        ("S6", "4096 × 9, shared", {"quantizer.quantizer.shared": True}),
+        ("S7", "GENIUS", {}),
+        ("S7", "IRGen", {"decoder.augmentation": "none"}),
+        ("S9", "CLIP-SF", {}),
+        ("S9", "CLIP-FF", {"encoder.fusion": "feature"}),
+        ("S9", "BLIP-SF", {"encoder.architecture": BLIP_LARGE, "encoder.pretrained": ""}),
+        ("S9", "BLIP-FF", {"encoder.architecture": BLIP_LARGE, "encoder.pretrained": "", "encoder.fusion": "feature"}),
+    ],
+)
+def test_a_variant_differs_from_the_run_in_what_the_paper_says(table, name, expected):
+    assert changed(table, name) == expected
+
+
+def test_the_base_is_the_papers_decoder_whatever_the_run_has():
+    """No geometry, no self-queries, weight 1; no loss of ours, and the last epoch."""
+    for recorded in (SMALL, PHOTOS):
+        base = base_settings(recorded, ())
+        assert (base.decoder.decoder.geometry, base.decoder.self_queries, base.decoder.decoder_weights) == (
             PAPER.decoder.decoder.geometry,
             PAPER.decoder.self_queries,
             PAPER.decoder.decoder_weights,
         )
+        assert base.quantizer.coarse_weight == 0 and not base.quantizer.keep_best and not base.decoder.keep_best
+    assert base_settings(SMALL, ["decoder.decoder.geometry=true"]).decoder.decoder.geometry
 
 
-def test_no_variant_has_another_contrastive_loss_or_keeps_an_epoch_that_validation_prefers():
-    for job in all_jobs(DEMO).values():
-        assert job.settings.quantizer.coarse_weight == 0
-        assert not job.settings.quantizer.keep_best and not job.settings.decoder.keep_best
+def test_every_training_has_settings_that_fit_each_other():
+    for recorded, tables in ((SMALL, TABLES), (PHOTOS, DEFAULT_TABLES), (PAPER, TABLES)):
+        for job in jobs_of(chosen_tables(tables), base_settings(recorded, ())).values():
+            job.training.settings.check()
+    with pytest.raises(UserError, match="name a run without pretrained towers"):
+        jobs_of([TABLES["S9"]], base_settings(PHOTOS, ()))
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("GENIUS", {}),
-        ("w/o query augmentation", {"decoder.augmentation": "none"}),
-        ("w/o L_cl", {"quantizer.contrastive_weight": 0.0}),
-        ("w/o L_mse", {"quantizer.mse_weight": 0.0}),
-    ],
-)
-def test_a_variant_of_table_4_lacks_one_thing(name, expected):
-    assert changed(name, "4", PHOTOS) == expected
-
-
-def test_without_modality_decoupled_codes_all_levels_have_k_codes():
-    found = changed("w/o modality-decoupled", "4", PHOTOS)
-    assert found == {"quantizer.quantizer.modality_code": "none", "decoder.decoder.sizes": (256,) * 9}
-    assert found == changed("RQ w/o modality code", "S3", PHOTOS)
-
-
-def test_the_rows_of_table_s3_are_the_four_first_codes():
-    codes = [job_of(one, "paper", PHOTOS).settings.quantizer.quantizer.modality_code for one in TABLES["S3"].variants]
-    assert codes == ["emergent", "forced", "classifier", "none"]
-
-
-def test_the_grid_is_the_papers_at_its_size_and_in_proportion_at_others():
-    for number in ("5", "S6"):
-        for variant in TABLES[number].variants:
-            for base, share in ((PAPER, 1), (SMALL_SCALE, 16)):
-                quantizer = job_of(variant, "paper", base).settings.quantizer.quantizer
-                size, levels = map(int, variant.name.removesuffix(", shared").split(" × "))
-                assert (quantizer.codebook_size * share, quantizer.levels) == (size, levels)
-                assert quantizer.shared == variant.name.endswith("shared")
-
-
-def test_the_decoders_grow_as_t5_does():
-    small, base, large = (job_of(variant, "paper", PAPER).settings.decoder.decoder for variant in TABLES["S5"].variants)
-    assert small == dataclasses.replace(PAPER.decoder.decoder)
-    assert (base.layers, base.width, base.ff_width, base.heads) == (12, 768, 3072, 12)
-    assert (large.layers, large.width, large.ff_width, large.heads) == (24, 1024, 4096, 16)
-    sizes = [job_of(variant, "paper", SMALL_SCALE).settings.decoder.decoder for variant in TABLES["S5"].variants]
-    counts = [sum(p.numel() for p in IDDecoder(config).parameters()) for config in sizes]
+def test_sizes_are_those_of_the_paper_in_proportion():
+    for name in ("4096 × 9", "1024 × 7", "256 × 5"):
+        quantizer = settings_of("5", name, SMALLER).quantizer.quantizer
+        codes, levels = map(int, name.split(" × "))
+        assert (quantizer.codebook_size, quantizer.levels) == (codes // 16, levels)
+    counts = []
+    for name in ("T5-small", "T5-base", "T5-large"):
+        decoder = IDDecoder(settings_of("S5", name, SMALLER).decoder.decoder)
+        counts.append(sum(weight.numel() for weight in decoder.parameters()))
     assert counts == sorted(set(counts))
 
 
-def test_every_published_row_has_a_variant_and_a_figure_for_each_column():
-    for number, rows in PUBLISHED.items():
-        names = {variant.name for variant in TABLES[number].variants}
-        if number == "S4":
-            names = {f"{beams} beam{'s' * (beams > 1)}" for beams in TABLES["S4"].variants[0].beams}
-        if number == "S7":
-            names.add("GENIUS + re-rank")
-        assert rows.keys() <= names
-        assert {len(figures) for figures in rows.values()} == {3 if number == "S7" else len(COLUMNS)}
-
-
-def test_equal_rows_of_the_papers_tables_are_equal():
-    """Full in 4 and S3, without modality in 4 and S3, 4096 × 9 in 5, S5 and S6: one training each."""
-    assert ABLATIONS["4"]["GENIUS"] == ABLATIONS["S3"]["modality-decoupled"]
-    assert ABLATIONS["4"]["w/o modality-decoupled"] == ABLATIONS["S3"]["RQ w/o modality code"]
-    assert ABLATIONS["5"]["4096 × 9"] == ABLATIONS["S5"]["T5-small"] == ABLATIONS["S6"]["4096 × 9"]
-    by_table = {
-        number: {variant.name: job_of(variant, "paper", PHOTOS).key for variant in table.variants}
-        for number, table in TABLES.items()
+def test_blip_is_as_large_as_the_runs_clip():
+    architecture = json.loads(blip(SMALL)[0].partition("=")[2])
+    assert architecture["embed_dim"] == 256 and architecture["vision_cfg"]["image_size"] == 80
+    assert architecture["text_cfg"] == {
+        "width": 256,
+        "layers": 3,
+        "heads": 4,
+        "context_length": 32,
+        "vocab_size": 49408,
     }
-    assert by_table["4"]["GENIUS"] == by_table["5"]["4096 × 9"] == by_table["S5"]["T5-small"]
-    assert by_table["4"]["w/o modality-decoupled"] == by_table["S3"]["RQ w/o modality code"]
 
 
-def test_every_rival_scheme_is_measured_without_augmentation():
-    schemes = {variant.scheme for variant in TABLES["S7"].variants} - {""}
-    assert schemes == SCHEMES.keys() and len(RIVALS) == 7
-    for variant in TABLES["S7"].variants:
-        if variant.scheme:
-            assert job_of(variant, "paper", PHOTOS).settings.decoder.augmentation == "none"
+PUBLISHED = {  # the first and the last row of each table as printed
+    "4": {"GENIUS": (55.4, 82.7, 28.3, 47.1, 20.5), "w/o L_mse": (45.5, 83.1, 27.1, 35.2, 21.6)},
+    "5": {"4096 × 9": (65.3, 83.4, 28.8, 47.4, 21.0), "256 × 5": (53.4, 72.4, 9.7, 22.8, 13.0)},
+    "S3": {"classifier": (48.9, 79.2, 25.7, 37.5, 20.3), "RQ w/o modality code": (20.2, 73.2, 25.9, 34.3, 18.3)},
+    "S4": {"1 beam": (24.2, 41.6, 5.1, 10.4, 4.9), "50 beams": (68.2, 83.3, 32.8, 50.0, 21.0)},
+    "S5": {"T5-base": (67.9, 83.5, 31.6, 48.0, 18.3), "T5-large": (67.2, 83.2, 32.4, 50.4, 7.1)},
+    "S6": {"8192 × 17": (59.5, 81.8, 30.6, 44.8, 26.5), "4096 × 9, shared": (18.6, 19.3, 0.2, 1.7, 3.3)},
+    "S7": {"GRACE, numeric": (0.03, 0.14, 0.28), "GENIUS + re-rank": (46.1, 74.0, 82.7)},
+}
 
 
-def test_variants_that_differ_in_the_decoder_alone_share_their_ids():
-    full, without, no_contrast = (
-        job_of(variant, "paper", PHOTOS)
-        for variant in (TABLES["4"].variants[0], TABLES["4"].variants[2], TABLES["4"].variants[3])
-    )
-    assert full.ids == without.ids != no_contrast.ids and full.key != without.key
+def test_published_figures_are_as_printed_and_there_is_one_for_each_column():
+    for table in TABLES.values():
+        for variant in table.variants:
+            assert len(variant.published) in (0, len(table.columns))
+            assert variant.published == PUBLISHED.get(table.number, {}).get(variant.name, variant.published)
+    encoders = {
+        variant.name: dict(zip(TABLES["S9"].columns, variant.published, strict=True))
+        for variant in TABLES["S9"].variants
+    }
+    coco = {name: figures[0, "mscoco", 0] for name, figures in encoders.items()}
+    assert coco == {"CLIP-SF": 77.9, "CLIP-FF": 74.7, "BLIP-SF": 71.6, "BLIP-FF": 75.6}
+
+
+def test_equal_rows_of_the_papers_tables_are_one_training():
+    keys = {
+        (table.number, variant.name): variant.training(BASE).key
+        for table in TABLES.values()
+        for variant in table.variants
+    }
+    full = keys["4", "GENIUS"]
+    for equal in (
+        ("5", "4096 × 9"),
+        ("S3", "modality-decoupled"),
+        ("S4", "1 beam"),
+        ("S5", "T5-small"),
+        ("S7", "GENIUS"),
+    ):
+        assert keys[equal] == full
+    assert keys["4", "w/o modality-decoupled"] == keys["S3", "RQ w/o modality code"] != full
+    assert keys["S8", "BLIP-FF"] == keys["S9", "BLIP-FF"] and len(set(keys.values())) == 23 + len(ENCODERS)
 
 
 def test_a_training_is_measured_for_every_table_that_it_stands_in():
-    full = all_jobs(PHOTOS)[job_of(TABLES["4"].variants[0], "paper", PHOTOS).key]
-    assert full.beams == (1, 5, 10, 20, 30, 50) and len(full.conditions) == 4
+    jobs = jobs_of([TABLES["4"], TABLES["S7"]], BASE)
+    full = jobs[TABLES["4"].variants[0].training(BASE).key]
+    local = {Search("local", beams, False) for beams in (1, 5, 10, 20, 30, 50)}
+    assert full.searches == local | {Search("global", 30, False), Search("local", 30, True)}
+    rival = jobs[TABLES["S7"].variants[0].training(BASE).key]
+    assert rival.searches == {Search("local", 30, False)} and rival.rows == {(0, "mscoco")}
 
 
-@pytest.mark.parametrize(("scale", "block"), list(itertools.product(SCALES, DECODERS)))
-def test_the_settings_of_every_training_fit_each_other(scale, block):
-    for table in TABLES.values():
-        for variant in table.variants:
-            job_of(variant, block, scaled(PHOTOS, scale, [])).settings.check()
+def test_variants_that_differ_in_the_decoder_alone_share_their_ids():
+    full, _, no_augmentation, no_contrast, _ = (variant.training(BASE) for variant in TABLES["4"].variants)
+    assert full.ids == no_augmentation.ids != no_contrast.ids and full.key != no_augmentation.key
+
+
+def test_every_scheme_stands_in_the_table_of_identifiers():
+    assert {variant.scheme for variant in TABLES["S7"].variants} - {""} == SCHEMES.keys()
 
 
 def test_an_unknown_table_is_refused():
-    with pytest.raises(UserError, match="--tables: there is no table '9'"):
+    with pytest.raises(UserError, match="--tables: there is no table '9'; choose from 4, 5, S3"):
         chosen_tables(["4", "9"])

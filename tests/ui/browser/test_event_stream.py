@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from genius.ui.event_queue import QUEUE_FULL
+from genius.ui.gradio_hooks import QUEUE_FULL
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from genius.ui.common.context import TABS
+from genius.ui.page import TABS
 from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
@@ -38,19 +38,19 @@ def served(tmp_path_factory):
 
 def open_tab(page, name):
     """Choose a tab; those that a phone has no room for are in a menu beside the others."""
-    tab = page.get_by_role("tab", name=TABS[name], exact=True)
+    tab = page.get_by_role("tab", name=TABS[name].label, exact=True)
     if tab.count():
         tab.click()
         wait_for(page, name)
     else:
         page.get_by_label("More tabs").click()
-        page.locator(".overflow-dropdown").get_by_role("button", name=TABS[name], exact=True).click()
+        page.locator(".overflow-dropdown").get_by_role("button", name=TABS[name].label, exact=True).click()
         page.locator(SHOWS[name]).first.wait_for()
 
 
 def wait_for(page, name):
     """The tab is chosen and shows something."""
-    page.get_by_role("tab", name=TABS[name], exact=True, selected=True).wait_for()
+    page.get_by_role("tab", name=TABS[name].label, exact=True, selected=True).wait_for()
     page.locator(SHOWS[name]).first.wait_for()
 
 
@@ -110,7 +110,7 @@ def test_an_address_of_an_item_asks_by_it(visit):
 )
 def test_a_wrong_address_leaves_a_page_that_works(visit, address, opens, told):
     page = visit(address)
-    page.get_by_role("tab", name=TABS[opens], exact=True, selected=True).wait_for()
+    page.get_by_role("tab", name=TABS[opens].label, exact=True, selected=True).wait_for()
     if told:
         page.locator("[data-testid=toast-body]").wait_for()
     open_tab(page, "search")

@@ -3,8 +3,8 @@ import re
 import pytest
 
 from genius.ui.common.components import UI_FOLDER
-from genius.ui.common.context import TABS
 from genius.ui.common.links import MAX_FIELD_LENGTH, SEARCH_FIELDS, parse_address
+from genius.ui.page import TABS
 from genius.ui.serving import page_head
 
 
@@ -28,17 +28,17 @@ def selected(tabs):
     ],
 )
 def test_an_address_opens_its_tab_and_what_was_asked_there(address, tab, rest):
-    tabs, *sent = parse_address(address)
+    tabs, *sent = parse_address(address, TABS)
     assert selected(tabs) == tab and tuple(sent) == rest
 
 
 @pytest.mark.parametrize("address", [None, [], "q=x", {"q": ["a"]}, {"q": None}, {"tab": 3}])
 def test_an_address_that_is_none_asks_nothing(address):
-    assert parse_address(address)[1:] == (None, None, None)
+    assert parse_address(address, TABS)[1:] == (None, None, None)
 
 
 def test_a_long_address_is_cut():
-    assert len(parse_address({"q": "x" * 10 * MAX_FIELD_LENGTH})[1]["text"]) == MAX_FIELD_LENGTH
+    assert len(parse_address({"q": "x" * 10 * MAX_FIELD_LENGTH}, TABS)[1]["text"]) == MAX_FIELD_LENGTH
 
 
 def test_the_script_knows_the_same_tabs_and_fields():

@@ -8,11 +8,9 @@ from genius.errors import UserError
 from genius.explore.code_names import MIN_ITEMS, CodeName, CodeNamer
 from genius.index import update
 from genius.schema import Modality, Query, SearchOptions
-from genius.search.batching import Caller
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
-from genius.ui.event_queue import current_caller
 from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
@@ -204,16 +202,6 @@ def test_a_blend_shows_how_the_ids_of_both_its_ends_were_generated(engine, event
         assert {str(row) for column in strip["columns"] for row in column["rows"]} <= set(shown["items"])
     left = [int(column["items"]) for column in shown["strips"][0]["columns"]]
     assert left == sorted(left, reverse=True) and left[-1] >= 1
-
-
-def test_a_blend_takes_its_visitors_turn(engine, event, monkeypatch):
-    last, callers, search = asked(engine), [], engine.search_encoded
-    monkeypatch.setattr(engine, "search_encoded", lambda *given: callers.append(given[2]) or search(*given))
-    visitor = Caller(("127.0.0.1", "ada"))
-    known = current_caller.set(visitor)
-    event("on_blend", (last,), column=0, id=last.result.hits[0].item.id)
-    current_caller.reset(known)
-    assert callers == [visitor]
 
 
 def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):

@@ -1,0 +1,137 @@
+"""Commands that are killed, and whose disk is full: nothing is lost, and repeated they end as undisturbed ones.
+
+A command is stopped at its calls to the file layer and repeated in a copy of its folder: what lies on disk then is what
+a kill would leave. Changes of an index are also killed for real, at every publication. A file of a run that is damaged
+is refused in a sentence, or does not matter.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from genius.errors import UserError
+from genius.schema import Query, SearchOptions
+from genius.search.engine import Engine
+from tests.hostile.commands import COMMANDS, contents, differences, present
+from tests.hostile.file_layer import FULL, KILL, STOP, Plan
+from tests.search.tiny import publish_tiny_run
+
+QUERY, OPTIONS = Query(text="a red boat", instruction="Find the picture."), SearchOptions(beams=4, k=5)
+CHANGES = ("add", "remove", "compact")
+STAGES = ("encoder", "features", "quantizer", "decoder", "index")
+PUBLISHING = frozenset({"rename", "replace", "link", "unlink"})
+ALL: frozenset[str] = frozenset()
+STOPPED = {  # command: the kinds of calls at which it is stopped
+    **dict.fromkeys((*CHANGES, *STAGES, "collections"), ALL),
+    "training": PUBLISHING - {"unlink"},  # whose stages are stopped at every call
+}
+
+
+def repeated_as_undisturbed(name, ended, different):
+    """A command that is repeated; refused if it was done, and is not done twice."""
+    assert (ended.status == 0 or ended.refused) and not different, (name, ended, different)
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_command_that_is_stopped_at_a_call_can_be_repeated(name, lab):
+    expected = lab.undisturbed(name)
+    lab.start(COMMANDS[name].state)
+    child, points = lab.begin(name, Plan(STOP, kinds=STOPPED[name])), 0
+    while child.stopped():
+        points += 1
+        repeated_as_undisturbed(name, *lab.repeat_elsewhere(name))
+        child.resume()
+    ended = child.end()
+    assert points and ended.status == 0 and not differences(expected, contents(lab.work)), ended.output
+
+
+def kill_at_every_call(lab, name, kinds):
+    lab.undisturbed(name)
+    points = [at for at, (kind, _) in enumerate(lab.calls(name)) if kind in kinds]
+    assert points
+    for at in points:
+        lab.start(COMMANDS[name].state)
+        ended = lab.attempt(name, Plan(KILL, at))
+        assert ended.status in (-9, 0), (at, ended)  # threads may make fewer calls
+        repeated_as_undisturbed(name, *lab.repeat(name))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_that_is_killed_where_it_publishes_can_be_repeated(name, lab):
+    kill_at_every_call(lab, name, PUBLISHING)
+
+
+@pytest.mark.sample
+def test_a_removal_that_is_killed_where_it_publishes_can_be_repeated(lab):
+    kill_at_every_call(lab, "remove at once", PUBLISHING - {"link", "unlink"})
+
+
+def fill_and_repeat(lab, name, at):
+    """The disk is full from a call on, which does half of its work if it writes."""
+    lab.undisturbed(name)
+    before = present(lab.start(COMMANDS[name].state))
+    ended = lab.attempt(name, Plan(FULL, at))
+    assert ended.status == 0 or ended.refused, ended.output  # 0: what failed was not needed, such as deleting
+    if ended.refused and name in CHANGES:
+        assert not differences(before, present(lab.work))
+    repeated_as_undisturbed(name, *lab.repeat(name))
+
+
+@pytest.mark.parametrize("name", [*CHANGES, *STAGES, "collections"])
+def test_a_full_disk_gets_a_sentence_and_loses_nothing(name, lab):
+    for at in range(len(lab.calls(name, FULL))):
+        fill_and_repeat(lab, name, at)
+
+
+@pytest.mark.sample
+@pytest.mark.parametrize("at", [0, 4, 9])
+def test_a_removal_on_a_full_disk_gets_a_sentence_and_loses_nothing(at, lab):
+    fill_and_repeat(lab, "remove at once", at)
+
+
+def flipped(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def replaced_by(make):
+    def damage(file: Path) -> None:
+        file.unlink()
+        make(file)
+
+    return damage
+
+
+DAMAGES = {
+    "a bit": flipped,
+    "half": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "empty": lambda file: os.truncate(file, 0),
+    "missing": Path.unlink,
+    "a folder": replaced_by(Path.mkdir),
+    "a pipe": replaced_by(os.mkfifo),
+    "a link to a device": replaced_by(lambda file: file.symlink_to("/dev/zero")),
+}
+
+
+@pytest.fixture(scope="module")
+def sound_run(tmp_path_factory):
+    return publish_tiny_run(tmp_path_factory.mktemp("sound") / "run", 12).path
+
+
+@pytest.mark.sample
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_of_a_run_is_refused_in_a_sentence_or_does_not_matter(damage, sound_run, tmp_path):
+    expected = Engine.load(sound_run, "cpu").search([QUERY], OPTIONS)[0].hits
+    files = [file.relative_to(sound_run) for file in sorted(sound_run.rglob("*")) if file.is_file()]
+    for name in (name for name in files if name.name != ".lock" and name.parts[0] != "pictures"):
+        damaged = tmp_path / "run"
+        shutil.copytree(sound_run, damaged)
+        DAMAGES[damage](damaged / name)
+        try:
+            assert Engine.load(damaged, "cpu").search([QUERY], OPTIONS)[0].hits == expected, name
+        except UserError as error:
+            assert "\n" not in str(error) and len(str(error)) < 1_000, name
+        shutil.rmtree(damaged)

@@ -1,0 +1,177 @@
+"""Identifiers of other generative retrievers, for the same decoder, trie and search (supplement, Table 7).
+
+A scheme turns the candidates into codes and the number of codes at each level. None of them is trained: what follows
+(decoder, trie, beam search) is that of this project's own IDs, so a comparison is one of identifiers alone.
+
+    numeric      GRACE: the digits of an arbitrary number
+    string       GRACE: the characters of the item's name, its text or else its image's file name
+    semantic     GRACE: the words of a caption; an image has that of the training text nearest to it
+    structured   GRACE: hierarchical k-means over the embeddings, 30 branches, leaves of up to 30 items
+    hierarchical DSI and NCI: the same with 10 branches and leaves of up to 100 items
+    residual     IRGen: residual k-means over the embeddings, without contrast, modality or augmentation
+
+Shapes: n candidates, d embedding dim, M levels, k codes of a level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
+
+import numpy as np
+import torch
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from torch import Tensor
+
+from genius.models.kmeans import kmeans
+
+CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+STRING_LEVELS = 16  # characters of a name
+WORD_LEVELS = 6  # words of a caption
+WORDS = 4096  # of the vocabulary of captions, the most frequent ones
+ITERATIONS = 25  # of k-means
+SAMPLE = 256  # candidates for each centroid that k-means clusters
+BLOCK = 4096  # images compared with all texts at a time
+
+
+@dataclass(frozen=True)
+class SchemeInputs:
+    """What schemes read of the n candidates."""
+
+    embeddings: np.ndarray  # (n, d), normalized
+    texts: Sequence[str]  # empty where there is none
+    images: Sequence[str | None]  # relative paths
+    known: np.ndarray  # (n,) bool: a training target, so its text may name others
+    levels: int  # M and
+    codebook_size: int  # K of this project's own IDs
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Identifiers:
+    """The IDs of n candidates."""
+
+    codes: np.ndarray  # (n, M) uint16
+    code_sizes: tuple[int, ...]
+
+
+def numeric(candidates: SchemeInputs) -> Identifiers:
+    """The decimal digits of a number that is drawn for each item."""
+    n = len(candidates.texts)
+    digits = max(2, len(str(n - 1)))
+    numbers = np.random.default_rng(candidates.seed).permutation(n)
+    places = 10 ** np.arange(digits - 1, -1, -1)
+    return Identifiers((numbers[:, None] // places % 10).astype(np.uint16), (10,) * digits)
+
+
+def string(candidates: SchemeInputs) -> Identifiers:
+    """The first STRING_LEVELS letters and digits of each item's name; one code stands for all others, one for the end.
+
+    Items of the same name share an ID.
+    """
+    other, end = len(CHARACTERS), len(CHARACTERS) + 1
+    codes = np.full((len(candidates.texts), STRING_LEVELS), end, dtype=np.uint16)
+    for row, name in enumerate(map(_name, candidates.texts, candidates.images)):
+        found = [CHARACTERS.find(letter) for letter in name.lower()[:STRING_LEVELS]]
+        codes[row, : len(found)] = [other if at < 0 else at for at in found]
+    return Identifiers(codes, (end + 1,) * STRING_LEVELS)
+
+
+def semantic(candidates: SchemeInputs) -> Identifiers:
+    """The first WORD_LEVELS content words of each item's caption; code 0 is the end, 1 any rare word.
+
+    The caption of an item without a text is that of the nearest training target that has one, by embedding: its own
+    captions may be the queries that a test asks. Items with the same words share an ID.
+    """
+    texts = list(candidates.texts)
+    named = np.flatnonzero(candidates.known & np.array([bool(text) for text in texts]))
+    unnamed = np.flatnonzero(np.array([not text for text in texts]))
+    if len(named):
+        for start in range(0, len(unnamed), BLOCK):
+            rows = unnamed[start : start + BLOCK]
+            most_similar = (candidates.embeddings[rows] @ candidates.embeddings[named].T).argmax(1)
+            for row, at in zip(rows, most_similar, strict=True):
+                texts[row] = candidates.texts[named[at]]
+    words = [content_words(text)[:WORD_LEVELS] for text in texts]
+    counts = Counter(word for row in words for word in row)
+    vocabulary = {word: 2 + at for at, (word, _) in enumerate(counts.most_common(WORDS - 2))}
+    codes = np.zeros((len(texts), WORD_LEVELS), dtype=np.uint16)
+    for row, found in enumerate(words):
+        codes[row, : len(found)] = [vocabulary.get(word, 1) for word in found]
+    return Identifiers(codes, (len(vocabulary) + 2,) * WORD_LEVELS)
+
+
+def residual(candidates: SchemeInputs) -> Identifiers:
+    """Residual k-means of the embeddings, with the levels and codes of this project's own IDs."""
+    left = torch.from_numpy(np.array(candidates.embeddings, dtype=np.float32))
+    codes = []
+    for level in range(candidates.levels):
+        book = kmeans(left, candidates.codebook_size, ITERATIONS, candidates.seed + level, SAMPLE)
+        code = nearest(left, book)
+        left = left - book[code]
+        codes.append(code)
+    return Identifiers(
+        torch.stack(codes, dim=1).numpy().astype(np.uint16), (candidates.codebook_size,) * candidates.levels
+    )
+
+
+def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifiers:
+    """Hierarchical k-means: a cluster of more than `leaf` items is split into `branches`; IDs are unique.
+
+    The last code is the item's number within its leaf. IDs of shallow leaves are padded with one further code between
+    the path and that number.
+    """
+    embeddings = candidates.embeddings
+    paths: list[tuple[int, ...]] = [()] * len(embeddings)
+    numbers = np.zeros(len(embeddings), dtype=np.int64)
+
+    def split(rows: np.ndarray, path: tuple[int, ...]) -> None:
+        if len(rows) <= leaf:
+            for number, row in enumerate(rows):
+                paths[row], numbers[row] = path, number
+            return
+        points = torch.from_numpy(np.array(embeddings[rows], dtype=np.float32))
+        book = kmeans(points, branches, ITERATIONS, candidates.seed, SAMPLE)
+        chosen = nearest(points, book).numpy()
+        if (chosen == chosen[0]).all():  # equal points
+            chosen = np.arange(len(rows)) % branches
+        for code in np.unique(chosen):
+            split(rows[chosen == code], (*path, int(code)))
+
+    split(np.arange(len(embeddings)), ())
+    depth = max(map(len, paths))
+    codes = np.full((len(embeddings), depth + 1), branches, dtype=np.uint16)
+    for row, path in enumerate(paths):
+        codes[row, : len(path)] = path
+    codes[:, -1] = numbers
+    return Identifiers(codes, (branches + 1,) * depth + (max(2, leaf),))
+
+
+SCHEMES: dict[str, Callable[[SchemeInputs], Identifiers]] = {
+    "numeric": numeric,
+    "string": string,
+    "semantic": semantic,
+    "structured": partial(hierarchical, branches=30, leaf=30),
+    "hierarchical": partial(hierarchical, branches=10, leaf=100),
+    "residual": residual,
+}
+
+
+def nearest(points: Tensor, book: Tensor) -> Tensor:
+    """(n,) the nearest row of the book (k, d) to each point (n, d), in blocks: all distances would fill the memory."""
+    return torch.cat([(book.square().sum(-1) - 2 * part @ book.T).argmin(-1) for part in points.split(BLOCK)])
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that are not stop words, in lower case, each once."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    return list(dict.fromkeys(word for word in words if word not in ENGLISH_STOP_WORDS))
+
+
+def _name(text: str, image: str | None) -> str:
+    """Letters and digits, and spaces between words."""
+    return " ".join(re.findall(r"\w+", text or PurePosixPath(image or "").stem))
