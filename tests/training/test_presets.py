@@ -21,7 +21,7 @@ from training.optimization import adamw, cosine
 from training.photos.__main__ import shipped_settings
 from training.presets import PAPER, PAPER_TEXT, PRESETS
 from training.settings import AUGMENTATIONS, Settings
-from training.side_run import recorded_settings
+from training.stage import recorded_settings
 
 MBEIR = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 UPSAMPLED = "train_query_data_path: mbeir_union_up_train.jsonl, made by UniIR's mbeir_data_generator.py"
