@@ -18,7 +18,7 @@ from training.checkpoint import Checkpoints, reseed
 from training.curves import record_epoch
 from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar
 from training.encoder_inputs import InputLoader, Inputs
-from training.extras.encoder_extras import OWN_INSTRUCTION
+from training.instruction_swaps import OWN_INSTRUCTION
 from training.optimization import adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Pairs
 from training.settings import EncoderSettings
@@ -48,9 +48,9 @@ def fit(
 
     In the end the encoder has the average of its weights, if the settings ask for it.
     """
-    extras = loader.extras
+    swaps = loader.swaps
     average = WeightAverage(encoder, settings.average)
-    model = nn.ModuleDict({"encoder": encoder, "average": average, **extras.modules()})
+    model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
     optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
     for epoch in range(checkpoints.resume(model, optimizer), settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
@@ -64,7 +64,8 @@ def fit(
             with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = queries.embedding(encoder), targets.embedding(encoder)
             loss = batch_loss(pairs, queries, targets, query, target, encoder.logit_scale.exp(), settings)
-            loss = loss + extras.loss(queries, targets, query, target)
+            if swaps is not None:
+                loss = loss + swaps.loss(queries, targets, query, target)
             optimizer.zero_grad()
             loss.backward()
             average_gradients(model.parameters())

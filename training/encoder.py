@@ -1,6 +1,6 @@
 """Train the encoder by contrastive learning (Eq. 2): CLIP score fusion, or a baseline of the paper.
 
-    python -m training.encoder COLLECTION RUN [--preset small|demo|photos|paper|paper-text]
+    python -m training.encoder COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
 
 Shapes: b pairs of a batch, d embedding dim.
 """
@@ -31,10 +31,10 @@ from training.command_line import Arguments, parse_arguments
 from training.contrastive import fit
 from training.distributed import is_main, world_size
 from training.encoder_inputs import FeatureFusionLoader, InputLoader
-from training.extras.configured_extras import ConfiguredExtras
+from training.instruction_swaps import InstructionSwaps
 from training.locked import fit_locked
 from training.pairs import CandidateTable, Pairs
-from training.settings import EncoderSettings, ExtrasSettings
+from training.settings import EncoderSettings
 from training.stage import publish, run_stage
 
 FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
@@ -124,8 +124,8 @@ def fit_all(
     pairs, val_pairs = splits
     loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
     loader = loader_class(collection, splits, settings, encoder, run.path / "cache", workers)
-    if settings.extras != ExtrasSettings():
-        loader.extras = ConfiguredExtras(collection, pairs, loader, run.path / "cache")
+    if settings.modality_weight:
+        loader.swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
     fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     return checkpoints

@@ -21,8 +21,8 @@ from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.schema import Item
 from genius.texts import normalize_text, query_text
 from training.distributed import all_gather, local_slice, main_process_first
-from training.extras.encoder_extras import OWN_INSTRUCTION, EncoderExtras
 from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized
+from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
 from training.pairs import Pairs
 from training.settings import EncoderSettings
 
@@ -110,7 +110,7 @@ class InputLoader:
     ):
         """Raises UserError for an image that cannot be opened."""
         self.settings, self.encoder = settings, encoder
-        self.extras = EncoderExtras()
+        self.swaps: InstructionSwaps | None = None
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
@@ -153,13 +153,14 @@ class InputLoader:
         self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
     ) -> InputPlan:
         instructions = [str(rng.choice(pairs.instructions[query])) for query in queries]
-        instruction = np.full(len(queries), OWN_INSTRUCTION)
-        if training:
-            instructions, instruction = self.extras.instructions(instructions, queries, positives, rng)
+        drawn = np.full(len(queries), OWN_INSTRUCTION)
+        if training and self.swaps is not None:
+            drawn = self.swaps.draw(queries, rng)
+            instructions = self.swaps.replaced(instructions, drawn, rng)
         texts = [
             query_text(phrasing, pairs.texts[query]) for phrasing, query in zip(instructions, queries, strict=True)
         ]
-        return self._plan_texts(queries, instruction, [pairs.images[query] for query in queries], texts, rng, training)
+        return self._plan_texts(queries, drawn, [pairs.images[query] for query in queries], texts, rng, training)
 
     def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator, training: bool) -> InputPlan:
         items = [self.items[position] for position in self.positions(rows)]
@@ -175,8 +176,6 @@ class InputLoader:
         rng: np.random.Generator,
         training: bool,
     ) -> InputPlan:
-        if training:
-            texts = self.extras.texts(texts, rng)
         texts = [normalize_text(text) for text in texts]
         return self._plan(
             rows, instruction, images, [bool(text) for text in texts], [text for text in texts if text], rng, training

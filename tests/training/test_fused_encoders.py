@@ -19,10 +19,10 @@ from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder_inputs import FeatureFusionLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import EncoderSettings, ExtrasSettings, with_stage_changes
+from training.settings import EncoderSettings, with_stage_changes
 from training.stage import run_stage
 
-PLAIN = replace(TINY.encoder, extras=ExtrasSettings(), epochs=2, bf16=False)
+PLAIN = replace(TINY.encoder, modality_weight=0.0, instruction_swap_prob=0.0, epochs=2, bf16=False)
 
 
 def settings_of(name: str, base: EncoderSettings = PLAIN) -> EncoderSettings:
@@ -47,7 +47,7 @@ def test_training_reduces_the_loss(collection, tmp_path, name):
 
 @pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-FF"])
 def test_a_killed_training_resumes_and_ends_with_the_same_weights(collection, tmp_path, monkeypatch, name):
-    settings = settings_of(name, replace(PLAIN, extras=TINY.encoder.extras))
+    settings = settings_of(name, replace(PLAIN, modality_weight=0.5, instruction_swap_prob=0.1))
     whole = trained(collection, tmp_path / "whole", settings)
     save = Checkpoints.save
 

@@ -27,11 +27,9 @@ from training import contrastive, encoder, features, tower_features
 from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder import new_encoder
-from training.extras.encoder_extras import OWN_INSTRUCTION
+from training.instruction_swaps import OWN_INSTRUCTION
 from training.locked import LockedEncoder, LockedLoader
 from training.pairs import CandidateTable, Pairs
-from training.presets import PHOTOS
-from training.settings import ExtrasSettings, with_changes
 from training.stage import run_stage
 from training.tower_features import known_features, statistics
 
@@ -259,11 +257,6 @@ def test_a_text_tower_without_tokenizer_is_one_sentence(towers, colors, tmp_path
         train(colors, tmp_path / "run", replace(locked_settings(*towers), text_tower=str(tmp_path / "text")))
 
 
-def test_texts_of_training_are_fixed_where_towers_are_locked():
-    with pytest.raises(UserError, match="the texts are encoded once"):
-        with_changes(PHOTOS, ["encoder.extras.instruction_word_dropout=0.1"])
-
-
 @pytest.fixture
 def opened(monkeypatch) -> list[str]:
     """The paths of the images that are opened for the image tower."""
@@ -308,21 +301,18 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
         stream.write("text\ttext\tcolors\t0\tdescribe the picture\n")
     collection = Collection(tmp_path / "collection")
     shutil.copytree(trained / "towers", tmp_path / "towers")
-    extras = ExtrasSettings(modality_weight=0.5, instruction_swap_prob=0.5)
-    settings = replace(locked_settings(*towers), epochs=2, extras=extras)
+    settings = replace(locked_settings(*towers), epochs=2, modality_weight=0.5, instruction_swap_prob=0.5)
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
     model = LockedEncoder(new_encoder(settings))
-    loader = LockedLoader(collection, splits, settings, model, Run(tmp_path), 0)
+    loader = LockedLoader(collection, splits, candidates, settings, model, Run(tmp_path), 0)
     pairs, queries = splits[0], np.arange(len(splits[0]))
 
     ((inputs, _),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=True)
 
     swapped, asks_by_text = inputs.instruction != OWN_INSTRUCTION, np.array([image is None for image in pairs.images])
     assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
-    assert loader.extras.swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(
-        swapped
-    )
+    assert loader.swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(swapped)
     texts = json.loads((tmp_path / "towers" / "texts" / "names.json").read_text())
     rows = [texts.index(f"Describe the picture. {pairs.texts[query]}.") for query in np.flatnonzero(swapped)]
     outputs = inputs.tokens[np.isin(np.flatnonzero(inputs.text_mask), np.flatnonzero(swapped))]

@@ -20,7 +20,6 @@ from genius.reports import Report
 from genius.run import PARTS, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from tests.training.extras.tiny_teacher import write_teacher
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import decoder, encoder, features, index, quantizer
@@ -29,9 +28,8 @@ from training.checkpoint import Checkpoints
 from training.command_line import Arguments
 from training.curves import HEALTH, read_curves, read_health
 from training.decoder import Validation
-from training.extras import synonyms
 from training.pairs import CandidateTable
-from training.settings import ExtrasSettings, IndexSettings
+from training.settings import IndexSettings
 from training.stage import PARTS_OF, STAGES, is_done, pending_stages, run_stage
 
 
@@ -317,33 +315,6 @@ def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_pat
         pool.write('{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", "src_content": ""}\n')
     with pytest.raises(UserError, match="0:999 of pool shapes_task3 is in no global pool"):
         index.pool_rows(wrong, "shapes_task3", candidates)
-
-
-def test_words_are_replaced_by_synonyms_in_training_only(collection, tmp_path, monkeypatch):
-    senses = [["boat", "ship"], ["house", "villa"], ["justin"], ["hollywood"]]
-    settings = replace(
-        TINY,
-        encoder=replace(
-            TINY.encoder,
-            epochs=1,
-            extras=ExtrasSettings(synonym_prob=0.5, teacher=str(write_teacher(tmp_path / "teacher", senses))),
-        ),
-    )
-    monkeypatch.setattr(synonyms, "clip_words", lambda: [word for words in senses for word in words])
-    seen = {True: "", False: ""}
-    tokenize = Encoder.tokenize
-
-    def noted(self, texts):
-        seen[self.training] += " ".join(texts)
-        return tokenize(self, texts)
-
-    monkeypatch.setattr(Encoder, "tokenize", noted)
-    run_stage("encoder", encoder.train, arguments(collection, tmp_path / "run", settings))
-
-    assert all(word in seen[True] for word in ("ship", "villa", "boat", "house", "Find the picture"))
-    assert "hollywood" not in seen[True] and "tree" in seen[True]
-    assert "boat" in seen[False] and "ship" not in seen[False] and "villa" not in seen[False]
-    assert not (tmp_path / "run" / "cache").exists()
 
 
 def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):

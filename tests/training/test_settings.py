@@ -7,7 +7,7 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from training.encoder import new_encoder
-from training.presets import DEMO, PAPER, PHOTOS, SMALL
+from training.presets import PAPER, PHOTOS, SMALL, TOY
 from training.settings import with_changes, with_stage_changes
 
 
@@ -66,11 +66,11 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.epochs=three", "expected a value like"),
         ("encoder.bf16=1", "expected a value like true"),
         ("encoder.upsample_to=true", "expected a value like 5000"),
-        ("encoder.extras=0", "expected a value like"),
+        ("encoder.locked=0", "expected a value like"),
         ("encoder.rows=shop", r'expected a value like \["NAME"\]'),
         ("encoder.epochs.more=1", "expected a value like 5"),
         ("encoder.min_crop=0", "min_crop is above 0"),
-        ("encoder.extras.synonym_prob=1.0", "synonym_prob is a probability below 1"),
+        ("encoder.instruction_swap_prob=1.0", "instruction_swap_prob is a probability below 1"),
         ("features.phrasings=0", "phrasings and batch are at least 1"),
         ("features.batch=0", "phrasings and batch are at least 1"),
         ("decoder.epochs=0", "epochs is at least 1 and batch at least 2"),
@@ -96,12 +96,12 @@ def test_an_impossible_setting_is_refused_in_one_sentence(change, message):
         with_stage_changes(SMALL, change)
 
 
-def test_the_parts_of_the_demo_preset_fit_their_budgets():
-    encoder, stage = new_encoder(DEMO.encoder), DEMO.quantizer
-    parts = [Fusion(stage.fusion), IDDecoder(DEMO.decoder.decoder)]
+def test_the_parts_of_the_toy_preset_fit_their_budgets():
+    encoder, stage = new_encoder(TOY.encoder), TOY.quantizer
+    parts = [Fusion(stage.fusion), IDDecoder(TOY.decoder.decoder)]
     codebooks = sum(stage.quantizer.code_sizes) * stage.quantizer.dim
-    assert 2 * weights_of(encoder) <= 20e6  # two bytes a number
-    assert 2 * (codebooks + sum(weights_of(part) for part in parts)) <= 12e6
+    assert 2 * weights_of(encoder) <= 2e6  # two bytes a number
+    assert 2 * (codebooks + sum(weights_of(part) for part in parts)) <= 1e6
 
 
 def weights_of(model: nn.Module) -> int:

@@ -9,7 +9,7 @@ from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
 from tests.search.tiny import tiny_encoder
 from training.presets import SMALL
-from training.settings import ExtrasSettings, Settings
+from training.settings import Settings
 
 DIM, LEVELS, CODES = 12, 4, 5
 
@@ -22,7 +22,8 @@ TINY: Settings = replace(
         batch=8,
         group=4,
         upsample_to=0,
-        extras=ExtrasSettings(factor_weight=0.5, instruction_word_dropout=0.2),
+        modality_weight=0.5,
+        instruction_swap_prob=0.1,
     ),
     features=replace(SMALL.features, phrasings=2, batch=8),
     quantizer=replace(

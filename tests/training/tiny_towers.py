@@ -18,7 +18,7 @@ from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
 from genius.schema import Item, LabeledQuery, Modality
 from tests.training.tiny import TINY
-from training.settings import EncoderSettings, ExtrasSettings, LockedSettings, TowerSettings
+from training.settings import EncoderSettings, LockedSettings, TowerSettings
 
 SIDE = 32
 COLORS = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220), "white": (240, 240, 240)}
@@ -86,7 +86,8 @@ def locked_settings(image_tower: str, text_tower: str, **changes) -> EncoderSett
         learning_rate=1e-2,
         bf16=False,
         min_crop=0.9,
-        extras=ExtrasSettings(),
+        modality_weight=0.0,
+        instruction_swap_prob=0.0,
         towers=TowerSettings(dim=12, image_size=SIDE, resize_mode="squash"),
         locked=LockedSettings(enabled=True, **{"views": 2, "phrasings": 2} | changes),
     )

@@ -1,1 +1,0 @@
-"""What options add to the encoder's training: factors, swapped instructions, synonyms (`encoder.extras`)."""
