@@ -35,9 +35,7 @@ from genius.locks import ReadLock, deletion_lock, manifest_lock
 from genius.reading import EXACT, LOOSE, Size, first_problem, one_line, read_json
 
 FORMAT = 1
-PARTS = ("encoder", "fusion", "quantizer", "decoder", "index")  # what a search needs
-EXTRAS = ("maps", "names", "ranker")  # what a run may hold in addition
-BUILT_FROM = {  # parts that each part is built from, at least
+BUILT_FROM = {  # every part, and the parts that it is built from, at least
     "encoder": set(),
     "fusion": {"encoder"},
     "quantizer": {"encoder", "fusion"},
@@ -47,11 +45,13 @@ BUILT_FROM = {  # parts that each part is built from, at least
     "ranker": {"encoder", "fusion", "quantizer", "decoder"},
     "names": {"encoder", "fusion", "quantizer"},
 }
+EXTRAS = ("maps", "names", "ranker")  # what a run may hold in addition
+PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
 TEMPORARY = ".tmp-"
 MAX_HASHED = 256 * 2**20  # bytes; of larger files (embeddings of millions) loading checks the size alone
 
 Checksum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-PartName = Literal[PARTS + EXTRAS]
+PartName = Literal[tuple(BUILT_FROM)]
 FileName = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$", max_length=200)]  # below its folder
 
 

@@ -14,12 +14,10 @@ import shlex
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
-from training import decoder, encoder, features, index, quantizer
+from training import index
 from training.command_line import Arguments, parse_arguments
 from training.distributed import broadcast_object
 from training.stage import STAGES, only_trainer, pending_stages, run_stage
-
-TRAIN = dict(zip(STAGES, (encoder.train, features.train, quantizer.train, decoder.train, index.train), strict=True))
 
 
 def train(arguments: Arguments) -> None:
@@ -31,7 +29,7 @@ def train(arguments: Arguments) -> None:
         index.check_pool(Collection(arguments.collection), pool)  # refuses it now, not at the end
     with only_trainer(arguments.run):
         for name in broadcast_object(pending_stages(arguments)):
-            run_stage(name, TRAIN[name], arguments)
+            run_stage(name, STAGES[name].train, arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")
     print(f"done: {shlex.join(['python', 'app.py', '--run', str(arguments.run)])}")

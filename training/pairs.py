@@ -9,6 +9,8 @@ import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from genius.schema import Modality
 from genius.texts import query_text
 from genius.trie.ids import expand_ranges
 from training.settings import Upsampling
+from training.stage import records_stamp
 
 BLOCK = 4096  # queries that are hashed together
 MAX_REPEATS = 4  # of a (task, dataset) row in an epoch
@@ -36,14 +39,8 @@ class CandidateTable:
 
     @classmethod
     def read(cls, collection: Collection) -> CandidateTable:
-        keys, modalities, contents = array("q"), array("B"), hashlib.sha256()
-        for item in collection.all_candidates():
-            keys.append(id_key(item.id))
-            modalities.append(item.modality)
-            contents.update(repr((item.id, int(item.modality), item.text, item.image)).encode())
-        if not keys:
-            raise UserError(f"{collection.root} has no candidates; add items to its cand_pool")
-        return cls(np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8), contents.hexdigest())
+        """The stages of one training read the files once; they are read again after a change."""
+        return read_candidates(collection.root, records_stamp(collection.root))
 
     def __post_init__(self):
         self._order = np.argsort(self.keys)
@@ -57,6 +54,21 @@ class CandidateTable:
         places = np.searchsorted(self.keys, keys, sorter=self._order).clip(max=len(self) - 1)
         rows = self._order[places]
         return np.where(self.keys[rows] == keys, rows, -1)
+
+
+@lru_cache(maxsize=1)
+def read_candidates(root: Path, stamp: str) -> CandidateTable:
+    """The candidates of the collection at `root`; stamp: `records_stamp` of it. Raises UserError if it has none."""
+    keys, modalities, contents = array("q"), array("B"), hashlib.sha256()
+    for item in Collection(root).all_candidates():
+        keys.append(id_key(item.id))
+        modalities.append(item.modality)
+        contents.update(repr((item.id, int(item.modality), item.text, item.image)).encode())
+    if not keys:
+        raise UserError(f"{root} has no candidates; add items to its cand_pool")
+    return CandidateTable(
+        np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8), contents.hexdigest()
+    )
 
 
 @dataclass

@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +30,38 @@ from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
 from training.settings import Settings
 
-STAGES = ("encoder", "features", "quantizer", "decoder", "index")
-TRAINED = ("encoder", "quantizer", "decoder")  # stages that train weights
-DISTRIBUTED = (*TRAINED, "features")  # stages that several processes share; the main process runs the others
-PARTS_OF = {
-    "encoder": ("encoder",),
-    "features": (),
-    "quantizer": ("fusion", "quantizer"),
-    "decoder": ("decoder",),
-    "index": ("index",),
-}
 RESUME = "what was finished stays; make room, or change the permissions, and run the command again"
 locked_runs: set[Path] = set()  # runs that this process is training
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of training: the module of this name in this package, with a function `train` of the arguments."""
+
+    name: str
+    parts: tuple[str, ...] = ()  # of the run, that it publishes
+    has_weights: bool = False  # it trains those parts; published weights are not replaced
+    is_shared: bool = False  # by all processes; of other stages the main process does all
+
+    def train(self, arguments: Arguments) -> None:
+        import_module(f"training.{self.name}").train(arguments)
+
+
+STAGES = {  # in their order
+    stage.name: stage
+    for stage in (
+        Stage("encoder", parts=("encoder",), has_weights=True, is_shared=True),
+        Stage("features", is_shared=True),
+        Stage("quantizer", parts=("fusion", "quantizer"), has_weights=True, is_shared=True),
+        Stage("decoder", parts=("decoder",), has_weights=True, is_shared=True),
+        Stage("index", parts=("index",)),
+    )
+}
+
+
+def stages_before(name: str) -> list[str]:
+    names = list(STAGES)
+    return names[: names.index(name)]
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
@@ -97,7 +119,7 @@ def remove_empty(folders: Sequence[Path]) -> None:
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     run, stamp = Run(arguments.run), records_stamp(arguments.collection)
     drawn_world(arguments.collection)  # which `record_stage` reads after the stage
-    if name in TRAINED and "left_out" in run.manifest:
+    if STAGES[name].has_weights and "left_out" in run.manifest:
         raise UserError(
             f"{run.path} has published weights, which training would replace; index a collection with: "
             f"python -m training.features COLLECTION {run.path} --preset paper, then training.index; "
@@ -106,7 +128,7 @@ def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Argumen
     keep_freed_memory()
     print(f"── {name}", flush=True)
     started = time.perf_counter()
-    if name in DISTRIBUTED or is_main():
+    if STAGES[name].is_shared or is_main():
         train(arguments)
     print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
     if is_main():
@@ -121,7 +143,7 @@ def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) ->
 
     Earlier stages keep the settings that they were recorded with: a command of one stage may name other ones for them.
     """
-    before, world = STAGES[: STAGES.index(name)], drawn_world(arguments.collection)
+    before, world = stages_before(name), drawn_world(arguments.collection)
     with Run(arguments.run).changing() as manifest:
         stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
         recorded = manifest.get("settings", {})
@@ -148,7 +170,7 @@ def records_stamp(collection: Path) -> str:
     folders = ("cand_pool", *(f"{kind}/{split}" for kind in ("query", "qrels") for split in ("train", "val")))
     files = [file for folder in folders for file in (collection / folder).rglob("*") if not file.name.startswith(".")]
     states = [(file, file.stat()) for file in sorted([*files, collection / INSTRUCTIONS]) if file.is_file()]
-    return fingerprint([[str(file.relative_to(collection)), own.st_size, own.st_mtime_ns] for file, own in states])
+    return fingerprint([[str(file.relative_to(collection)), stat.st_size, stat.st_mtime_ns] for file, stat in states])
 
 
 def is_done(name: str, arguments: Arguments) -> bool:
@@ -172,18 +194,18 @@ def is_done(name: str, arguments: Arguments) -> bool:
         )
     if done and name != "encoder":
         now = records_stamp(arguments.collection)
-        if done.get("records", now) != now:  # a run of before has none
+        if done.get("records") != now:
             raise UserError(
                 f"the collection {arguments.collection} has changed since the {name} of {arguments.run} was made; "
                 f"repeat from: python -m training.features {arguments.collection} {arguments.run}"
             )
-    return done is not None and all(run.is_current(part) for part in PARTS_OF[name])
+    return done is not None and all(run.is_current(part) for part in STAGES[name].parts)
 
 
 def pending_stages(arguments: Arguments) -> list[str]:
     """The first stage that is not done, and all after it. Raises UserError if one was done with other settings."""
     done = [is_done(name, arguments) for name in STAGES]
-    return list(STAGES[done.index(False) :]) if False in done else []
+    return list(STAGES)[done.index(False) :] if False in done else []
 
 
 def recorded_settings(run: Run) -> Settings:
@@ -206,16 +228,14 @@ def recorded_settings(run: Run) -> Settings:
 def facts(name: str, arguments: Arguments) -> str:
     """Checksum of what a stage depends on: the collection, the seed, and the settings of it and the stages before."""
     settings = dataclasses.asdict(arguments.settings)
-    before = STAGES[: STAGES.index(name) + 1]
-    return fingerprint(
-        str(arguments.collection.resolve()), arguments.settings.seed, [settings.get(stage) for stage in before]
-    )
+    used = [settings.get(stage) for stage in (*stages_before(name), name)]
+    return fingerprint(str(arguments.collection.resolve()), arguments.settings.seed, used)
 
 
 def publish(run: Run, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Run:
     """Let the main process publish a part of a stage; -> the run with this part, on every process."""
     if is_main():
-        forget_stage(run, next(stage for stage, parts in PARTS_OF.items() if part in parts))
+        forget_stage(run, next(stage.name for stage in STAGES.values() if part in stage.parts))
         run.publish(part, write, built_from)
     barrier()
     return Run(run.path)
@@ -226,7 +246,7 @@ def forget_stage(run: Run, name: str) -> None:
 
     A command that is killed before it records the stage again leaves no record of what it replaced.
     """
-    before = STAGES[: STAGES.index(name)]
+    before = stages_before(name)
     if "stages" in run.manifest:
         with run.changing() as manifest:
             manifest["stages"] = {stage: done for stage, done in manifest["stages"].items() if stage in before}
@@ -239,10 +259,10 @@ def seconds_per_step(started: float, steps: int) -> str:
 def peak_memory(device: str, workers: int) -> str:
     """Peak memory of this process and of its largest data-loader worker since they started."""
     unit = 2**30 if sys.platform == "darwin" else 2**20  # macOS reports bytes, Linux KiB
-    own, largest = (
-        resource.getrusage(who).ru_maxrss / unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    message = f"peak memory {own:.2f} GiB" + (f", {largest:.2f} in a data-loader worker" if workers else "")
+    message = f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit:.2f} GiB"
+    if workers:
+        largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
+        message += f", {largest:.2f} in a data-loader worker"
     if torch.device(device).type == "cuda":
         message += f", {torch.cuda.max_memory_allocated(device) / 2**30:.2f} on the GPU"
     return message

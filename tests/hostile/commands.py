@@ -38,7 +38,7 @@ from tests.search.tiny import publish_tiny_run, tiny_encoder
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.command_line import Arguments
-from training.stage import run_stage
+from training.stage import STAGES, run_stage
 
 SECONDS = 120  # that a command may take on a busy machine
 TEMPORARY = "tmp"  # in the folder that commands work in: instead of the system's folder
@@ -50,7 +50,7 @@ def arguments(root: Path) -> Arguments:
 
 
 def train_stage(name: str, root: Path) -> None:
-    run_stage(name, pipeline.TRAIN[name], arguments(root))
+    run_stage(name, STAGES[name].train, arguments(root))
 
 
 def train_all(root: Path) -> None:

@@ -23,11 +23,10 @@ from torch.multiprocessing import start_processes
 import genius.encoding.features
 from tests.training.tiny import TINY
 from tests.training.tiny_towers import locked_settings, tower_names
-from training.__main__ import TRAIN
 from training.command_line import Arguments
 from training.distributed import all_gather, average_gradients, init_distributed, is_main, local_slice, local_weight
 from training.settings import Settings
-from training.stage import run_stage
+from training.stage import STAGES, run_stage
 
 # numbers that processes may compute in another order, but no noise of their own, nor roundings that hide mistakes
 STILL: Settings = replace(
@@ -44,7 +43,7 @@ def train(stage: str, collection: Path, run: Path, device: str) -> None:
     if stage == LOCKED:
         towers = locked_settings(*tower_names(run.parent / "towers"))
         stage, settings = "encoder", replace(STILL, encoder=replace(towers, epochs=2, batch=7, learning_rate=1e-3))
-    run_stage(stage, TRAIN[stage], Arguments(collection, run, "small", settings, device))
+    run_stage(stage, STAGES[stage].train, Arguments(collection, run, "small", settings, device))
 
 
 def linear() -> tuple[nn.Linear, Tensor]:

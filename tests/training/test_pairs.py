@@ -1,10 +1,12 @@
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from training.pairs import CandidateTable, Pairs, split_batches
+from training.pairs import CandidateTable, Pairs, read_candidates, split_batches
 
 
 @pytest.fixture(scope="module")
@@ -105,20 +107,24 @@ def test_an_unknown_row_lists_the_known_ones(pairs):
     assert all(name in str(error.value) for name in known)
 
 
-def test_the_digest_of_contents_changes_with_ids_texts_and_images(collection, candidates):
-    class Changed:
-        root = collection.root
+def test_the_digest_of_contents_changes_with_ids_texts_and_images(collection, candidates, monkeypatch):
+    first, *others = collection.all_candidates()
+    for changes in ({}, {"text": "another text"}, {"image": "images/another.png"}, {"id": "9:9"}):
+        read_candidates.cache_clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Collection, "all_candidates", lambda _, changes=changes: [replace(first, **changes), *others])
+            digest = CandidateTable.read(collection).content_digest
+        assert (digest != candidates.content_digest) == bool(changes)
+    read_candidates.cache_clear()
 
-        def __init__(self, **changes: str):
-            self.changes = changes
 
-        def all_candidates(self):
-            first, *others = collection.all_candidates()
-            return [replace(first, **self.changes), *others]
-
-    assert CandidateTable.read(Changed()).content_digest == candidates.content_digest
-    for changes in ({"text": "another text"}, {"image": "images/another.png"}, {"id": "9:9"}):
-        assert CandidateTable.read(Changed(**changes)).content_digest != candidates.content_digest
+def test_candidates_are_read_once_until_the_collection_changes(collection, tmp_path):
+    root = shutil.copytree(collection.root, tmp_path / "collection")
+    before = CandidateTable.read(Collection(root))
+    assert CandidateTable.read(Collection(root)) is before
+    pool = next((root / "cand_pool" / "global").iterdir())
+    pool.write_text(pool.read_text().replace('"txt": "', '"txt": "another '))
+    assert CandidateTable.read(Collection(root)).content_digest != before.content_digest
 
 
 def test_the_digest_of_training_changes_with_what_is_drawn_and_that_of_features_does_not(pairs):

@@ -30,7 +30,7 @@ from training.curves import HEALTH, read_curves, read_health
 from training.decoder import Validation
 from training.pairs import CandidateTable
 from training.settings import IndexSettings
-from training.stage import PARTS_OF, STAGES, is_done, pending_stages, run_stage
+from training.stage import STAGES, is_done, pending_stages, run_stage
 
 
 def arguments(collection, run, settings=TINY) -> Arguments:
@@ -122,7 +122,7 @@ def killed_while(monkeypatch, stage: str, moment: str) -> None:
         monkeypatch.setattr(owner, name, call)
 
     if moment == "before it is published":
-        dies(Run, "publish", lambda _, part, *__: part == PARTS_OF[stage][0])
+        dies(Run, "publish", lambda _, part, *__: part == STAGES[stage].parts[0])
     elif moment == "before it is recorded":
         dies(Checkpoints, "clear", lambda checkpoints: checkpoints.stage == stage)
     else:
@@ -203,7 +203,7 @@ def test_a_killed_stage_does_not_go_on_if_a_positive_is_one_of_the_next_query_no
     monkeypatch.undo()
     judge(second)
     with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
-        run_stage(stage, pipeline.TRAIN[stage], given)
+        run_stage(stage, STAGES[stage].train, given)
 
 
 def test_a_killed_quantizer_does_not_go_on_with_another_number_of_phrasings(collection, tmp_path, monkeypatch):
@@ -228,9 +228,9 @@ def test_a_repeated_stage_that_is_killed_before_it_is_recorded_leaves_a_run_that
     changed = {"quantizer": replace(TINY.quantizer, epochs=1), "index": replace(TINY.index, thumbnail_side=20)}
     monkeypatch.setattr(stages, "record_stage", die)
     with pytest.raises(Killed):
-        run_stage(stage, pipeline.TRAIN[stage], replace(given, settings=replace(TINY, **{stage: changed[stage]})))
+        run_stage(stage, STAGES[stage].train, replace(given, settings=replace(TINY, **{stage: changed[stage]})))
     monkeypatch.undo()
-    assert pending_stages(given) == list(STAGES[STAGES.index(stage) :])
+    assert pending_stages(given) == list(STAGES)[list(STAGES).index(stage) :]
     pipeline.train(given)
     for part in PARTS:
         assert Run(run).digest(part) == Run(trained).digest(part)
@@ -253,7 +253,7 @@ def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_see
     given = arguments(collection, shutil.copytree(trained, tmp_path / "run"), replace(TINY, seed=1))
     message = "features COLLECTION RUN --seed 1, or name the seed that they were made with, if it is another"
     with pytest.raises(UserError, match=message):
-        pipeline.TRAIN[stage](given)
+        STAGES[stage].train(given)
 
 
 def test_without_an_encoder_the_message_asks_for_one(collection, tmp_path):
