@@ -12,13 +12,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import torch
 from pydantic import TypeAdapter, ValidationError
 
 from genius.collections.layout import INSTRUCTIONS
-from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.files import disk_errors_explained
 from genius.locks import write_lock
@@ -67,8 +65,8 @@ def stages_before(name: str) -> list[str]:
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     """Run one stage and record it in the manifest. The later stages then count as not done.
 
-    Raises UserError if the stage would replace published weights, another process is changing the run, it cannot be
-    written, or the collection's world.json cannot be read.
+    Raises UserError if the stage would replace published weights, another process is changing the run, or it cannot be
+    written.
     """
     with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
         _run_stage(name, train, arguments)
@@ -118,7 +116,6 @@ def remove_empty(folders: Sequence[Path]) -> None:
 
 def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
     run, stamp = Run(arguments.run), records_stamp(arguments.collection)
-    drawn_world(arguments.collection)  # which `record_stage` reads after the stage
     if STAGES[name].has_weights and "left_out" in run.manifest:
         raise UserError(
             f"{run.path} has published weights, which training would replace; index a collection with: "
@@ -143,7 +140,7 @@ def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) ->
 
     Earlier stages keep the settings that they were recorded with: a command of one stage may name other ones for them.
     """
-    before, world = stages_before(name), drawn_world(arguments.collection)
+    before = stages_before(name)
     with Run(arguments.run).changing() as manifest:
         stages = {stage: done for stage, done in manifest.get("stages", {}).items() if stage in before}
         recorded = manifest.get("settings", {})
@@ -154,15 +151,7 @@ def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) ->
             "preset": arguments.preset,
             "settings": dataclasses.asdict(arguments.settings) | earlier,
             "stages": stages,
-        } | ({} if world is None else {"world": world})
-
-
-def drawn_world(collection: Path) -> dict[str, Any] | None:
-    """What describes the collection if it is a drawn world. training.folder has none yet at its first stage.
-
-    Raises UserError if it is not a collection.
-    """
-    return Collection(collection).world() if collection.exists() else None
+        }
 
 
 def records_stamp(collection: Path) -> str:

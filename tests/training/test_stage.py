@@ -24,15 +24,6 @@ def test_published_weights_are_not_replaced(collection, tmp_path):
     assert "stages" not in Run(tmp_path).manifest
 
 
-@pytest.mark.parametrize("world", ["{bad", "[]", '{"seed": 0}'])
-def test_a_bad_description_of_the_world_is_refused_before_a_stage(collection, tmp_path, world):
-    root = shutil.copytree(collection.root, tmp_path / "collection")
-    (root / "world.json").write_text(world)
-    with pytest.raises(UserError, match=r"world\.json: "):
-        train(Arguments(root, tmp_path / "run", "small", TINY, "cpu"))
-    assert not Run(tmp_path / "run").has("encoder")
-
-
 def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_path):
     """A command of one stage is easily started with another preset than the stages before it."""
     first = Arguments(collection.root, tmp_path, "small", TINY, "cpu")
