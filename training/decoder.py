@@ -123,12 +123,12 @@ def fit(
             losses.append(loss.item())
         pace, loss = seconds_per_step(started, steps), mean_over_processes(np.mean(losses))
         recalls = {}
-        if is_main() and (not settings.validate_last or epoch == settings.epochs - 1):
+        if is_main():
             recalls["val_recall"] = validation.candidate_recall(decoder, 1.0)
             if geometry_recall is not None:
                 recalls["val_recall_by_geometry"] = geometry_recall
         seconds = time.perf_counter() - started
-        validated = validation.describe(recalls) if recalls else ""
+        validated = validation.describe(recalls) if is_main() else ""
         print(f"decoder epoch {epoch}  loss {loss:.3f}  {validated}{seconds:.0f} s, {pace}", flush=True)
         if is_main():
             record_epoch(run, "decoder", epoch, loss=loss, **recalls, seconds=seconds)

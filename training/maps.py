@@ -28,7 +28,7 @@ from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, command_parser
 from genius.evaluation.queries import QuerySet, read_queries
-from genius.explore.map_data import COARSE, PART, MappedQuery, Maps, View
+from genius.explore.map_data import PART, MappedQuery, Maps, View
 from genius.files import disk_errors_explained, remove_folder, write_text
 from genius.index.store import Index
 from genius.index.versions import load_index
@@ -101,7 +101,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
         tuple(mapped_queries(query_sets, index)),
         {number: collection.dataset_name(number) for number in datasets},
         split,
-        {"with": health_with_contrast, "without": compared_health(side) | {COARSE: 0.0}},
+        {"with": health_with_contrast, "without": compared_health(side)},
     )
     run.publish(PART, maps.save, ("fusion", "quantizer"))
     remove_folder(side.path)
@@ -184,12 +184,10 @@ def mapped_queries(query_sets: Sequence[QuerySet], index: Index) -> Iterator[Map
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
     """Train fusion and quantizer in a second run that shares encoder and features, without any contrastive loss.
 
-    The supervised one of the coarse levels would align queries and targets, too. The last epoch is kept: validation
+    The last epoch is kept: validation
     would prefer the epoch that is nearest to the start. A training that a killed process finished is not repeated.
     """
-    without_contrast = dataclasses.replace(
-        settings.quantizer, contrastive_weight=0.0, coarse_weight=0.0, coarse_factor="", keep_best=False
-    )
+    without_contrast = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
     settings = dataclasses.replace(settings, quantizer=without_contrast)
     progress = [read_progress(folder) for folder in feature_folders(run)]
     made_from = fingerprint(

@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import exit_on_user_error
 from genius.metrics.code_health import code_health, format_health
-from genius.metrics.factor_agreement import read_factors
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
@@ -45,7 +44,6 @@ from training.stage import publish, run_stage, seconds_per_step
 from training.validation import hit_rates
 
 WEIGHT_DECAY, BETAS, FINAL_LEARNING_RATE = 0.2, (0.9, 0.999), 1e-5  # of AdamW and its schedule, as published
-COARSE_TEMPERATURE = 0.1
 
 
 class FusionAndQuantizer(nn.Module):
@@ -58,25 +56,16 @@ class FusionAndQuantizer(nn.Module):
 
 
 def train(arguments: Arguments) -> None:
-    """Train on the features of the run, with the labels of the collection if the settings ask for them."""
+    """Train on the features of the run."""
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     candidates = CandidateTable.read(collection)
     data, val = (FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
-    labels = coarse_labels(collection, settings.coarse_factor) if settings.coarse_weight else None
-    fit(run, data, val, labels, settings, seed, device)
+    fit(run, data, val, settings, seed, device)
 
 
-def fit(
-    run: Run,
-    data: FeatureSet,
-    val: FeatureSet,
-    labels: np.ndarray | None,
-    settings: QuantizerSettings,
-    seed: int,
-    device: str,
-) -> None:
-    """Train, publish both parts, write the fused features and the health report. labels (n,): see `batch_losses`."""
+def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings, seed: int, device: str) -> None:
+    """Train, publish both parts, write the fused features and the health report."""
     torch.manual_seed(seed)
     model = FusionAndQuantizer(settings).to(device)
     optimizer = adamw(model, settings.learning_rate, WEIGHT_DECAY, BETAS)
@@ -101,7 +90,7 @@ def fit(
             final = FINAL_LEARNING_RATE / settings.learning_rate
             rate = cosine(epoch * steps + step, settings.epochs * steps, final=final)
             set_learning_rate(optimizer, settings.learning_rate * rate)
-            losses = batch_losses(model, data, data.draw(queries, rng), settings, device, labels)
+            losses = batch_losses(model, data, data.draw(queries, rng), settings, device)
             optimizer.zero_grad()
             total_loss(losses, settings).backward()
             average_gradients(model.parameters())
@@ -111,9 +100,7 @@ def fit(
         contrastive, quantization, distance = np.mean(history, axis=0)
         pace = seconds_per_step(started, steps)
         model.eval()
-        rates: dict[str, float] = {}
-        if not settings.validate_last or epoch == settings.epochs - 1:
-            rates = broadcast_object(validate(model, val, settings, seed, device) if is_main() else None)
+        rates = broadcast_object(validate(model, val, settings, seed, device) if is_main() else None)
         seconds = time.perf_counter() - started
         print(
             f"quantizer epoch {epoch}  contrastive {contrastive:.3f}  quantization {quantization:.5f}  "
@@ -183,27 +170,10 @@ def initialize_codebooks(
     model.quantizer.initialize(z, batch.modality.repeat(2).to(device), seed, settings.kmeans_iterations)
 
 
-def coarse_labels(collection: Collection, factor: str) -> np.ndarray:
-    """(n,) the class of each candidate by this factor, −1 where unknown. Raises UserError if no candidate has it."""
-    factors = read_factors(list(collection.all_candidates()))
-    if factor not in factors:
-        raise UserError(
-            f"no candidate of {collection.root} has a factor {factor!r} in its src_content; choose one of them with "
-            f"--set quantizer.coarse_factor=…: {', '.join(factors) or 'there are none'}"
-        )
-    return factors[factor]
-
-
 def batch_losses(
-    model: FusionAndQuantizer,
-    data: FeatureSet,
-    batch: Batch,
-    settings: QuantizerSettings,
-    device: str,
-    labels: np.ndarray | None = None,
+    model: FusionAndQuantizer, data: FeatureSet, batch: Batch, settings: QuantizerSettings, device: str
 ) -> dict[str, Tensor]:
-    """The three terms of Eq. 8, the classifier's loss if the quantizer has one and, with labels (n,) of the candidates,
-    a supervised contrastive loss.
+    """The three terms of Eq. 8, and the classifier's loss if the quantizer has one.
 
     Queries and targets are both quantized, and both move the codebooks. Each process fuses its slice of the batch;
     all of them quantize and compare the whole batch.
@@ -228,36 +198,17 @@ def batch_losses(
         if settings.mse_raw
         else F.mse_loss(z_hat_query, z_hat_target),
         "modality": quantized.modality_loss,
-        "coarse": torch.zeros(())
-        if labels is None
-        else supcon_loss(
-            torch.cat([z_query, z_target]),
-            torch.from_numpy(labels[batch.positives]).repeat(2).to(device),
-            COARSE_TEMPERATURE,
-        ),
     }
 
 
 def total_loss(losses: dict[str, Tensor], settings: QuantizerSettings) -> Tensor:
-    """Eq. 8 with the weights of the settings, and our terms."""
+    """Eq. 8 with the weights of the settings, and the classifier's loss."""
     return (
         settings.contrastive_weight * losses["cl"]
         + settings.rq_weight * losses["rq"]
         + settings.mse_weight * losses["mse"]
-        + settings.coarse_weight * losses["coarse"]
         + losses["modality"]
     )
-
-
-def supcon_loss(z: Tensor, labels: Tensor, temperature: float) -> Tensor:
-    """Supervised contrastive loss (Khosla et al. 2020): z (b, d) normalized, labels (b,), −1 for none."""
-    diagonal = torch.eye(len(z), dtype=torch.bool, device=z.device)
-    positive_mask = (labels[:, None] == labels) & (labels >= 0)[:, None] & ~diagonal
-    log_probs = (z @ z.T / temperature).masked_fill(diagonal, -torch.inf).log_softmax(dim=-1)
-    anchors = positive_mask.any(1)
-    if not anchors.any():
-        return z.new_zeros(())
-    return -(log_probs.masked_fill(~positive_mask, 0).sum(1)[anchors] / positive_mask.sum(1)[anchors]).mean()
 
 
 if __name__ == "__main__":

@@ -163,28 +163,23 @@ class QuantizerSettings:
     symmetric_loss: bool = True  # Eq. 3 is one-way; the code is symmetric
     mask_positives: bool = False  # other positives in a batch are not negatives (ours)
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
-    coarse_factor: str = ""  # factor in src_content for a SupCon loss, so that coarse levels encode it (ours)
-    coarse_weight: float = 0.0  # weight of that loss (ours)
     kmeans_vectors: int = 16_000  # for the codebooks' start: queries and targets of the published first batch
     kmeans_iterations: int = 1000
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
-    validate_last: bool = False  # hit rates on validation queries after the last epoch alone (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
         expect(self.row_limit == 0 or self.row_limit >= 2, "row_limit is 0 or at least 2: a batch has two queries")
-        expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
         expect(self.learning_rate > 0, "learning_rate is above 0")
         expect(self.temperature > 0, "temperature is above 0")
         expect(
-            min(self.contrastive_weight, self.rq_weight, self.mse_weight, self.coarse_weight) >= 0,
-            "contrastive_weight, rq_weight, mse_weight and coarse_weight are at least 0",
+            min(self.contrastive_weight, self.rq_weight, self.mse_weight) >= 0,
+            "contrastive_weight, rq_weight and mse_weight are at least 0",
         )
         expect(
             self.kmeans_vectors >= 2 and self.kmeans_iterations >= 1,
             "kmeans_vectors is at least 2 and kmeans_iterations at least 1",
         )
-        expect(bool(self.coarse_factor) or not self.coarse_weight, "coarse_factor is set where coarse_weight is")
 
 
 @dataclass(frozen=True)
@@ -209,12 +204,10 @@ class DecoderSettings:
     decoder_weights: tuple[float, ...] = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
-    validate_last: bool = False  # recall of validation queries after the last epoch alone (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
         expect(self.row_limit == 0 or self.row_limit >= 2, "row_limit is 0 or at least 2: a batch has two queries")
-        expect(not (self.keep_best and self.validate_last), "validate_last is false where keep_best is true")
         expect(self.patience >= 0, "patience is at least 0")
         expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
         expect(self.learning_rate > 0, "learning_rate is above 0")

@@ -28,7 +28,6 @@ from genius.run import Run
 from genius.schema import Modality
 
 PART = "maps"
-COARSE = "coarse_weight"  # in the health of the training without contrast: what it kept of the loss on coarse levels
 COMMAND = "python -m training.maps COLLECTION RUN"
 SCALE = np.iinfo(np.int16).max  # int16 value of the edge of a map
 

@@ -90,17 +90,6 @@ def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn
     assert read_maps(path).health["with"] == {name: read_health(Run(path))[name] for name in maps.REPORTED}
 
 
-def test_the_second_training_lacks_the_supervised_contrastive_loss_of_coarse_levels(path, collection, monkeypatch):
-    """With one item of a kind that loss is the contrastive loss of a query and its own target."""
-    given = []
-    monkeypatch.setattr(maps.quantizer, "train", given.append)
-    coarse = replace(TINY.quantizer, coarse_factor="thing", coarse_weight=0.16)
-    maps.train_without_contrast(Run(path), collection, replace(TINY, quantizer=coarse), "cpu")
-    shutil.rmtree(path / maps.SIDE)
-    (arguments,) = given
-    assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
-
-
 def test_a_second_training_that_was_finished_before_a_kill_is_not_repeated(path, collection, tmp_path, monkeypatch):
     run = Run(shutil.copytree(path, tmp_path / "run"))
 

@@ -151,10 +151,7 @@ OFF = {  # options that neither the code nor the paper has
     "quantizer.row_limit": 0,
     "quantizer.mask_positives": False,
     "quantizer.keep_best": False,
-    "quantizer.coarse_factor": "",
-    "quantizer.coarse_weight": 0.0,
     "quantizer.half": False,
-    "quantizer.validate_last": False,
     "decoder.decoder.sizes": (),
     "decoder.decoder.geometry": False,
     "decoder.decoder.decoder_weight": 1.0,
@@ -164,7 +161,6 @@ OFF = {  # options that neither the code nor the paper has
     "decoder.patience": 0,
     "decoder.decoder_weights": (1.0,),
     "decoder.half": False,
-    "decoder.validate_last": False,
 }
 UNUSED = (  # what says how such an option works, or has no effect on what is learned
     "encoder.towers.", "encoder.locked.", "encoder.min_crop", "encoder.horizontal_flip", "encoder.cache_images",

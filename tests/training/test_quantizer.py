@@ -1,7 +1,6 @@
 """The validation figures of quantizer and decoder against slow references, on a trained micro run."""
 
 import dataclasses
-import math
 import shutil
 
 import numpy as np
@@ -9,17 +8,15 @@ import pytest
 import torch
 
 from genius.encoding.quantize import quantize_all
-from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from genius.schema import Item, Modality
 from tests.training.tiny import TINY
 from training.decoder import BEAMS, Samples, TargetIDs, Validation
 from training.features import FeatureSet
 from training.pairs import CandidateTable
-from training.quantizer import FusionAndQuantizer, batch_losses, coarse_labels, supcon_loss
+from training.quantizer import FusionAndQuantizer, batch_losses
 from training.validation import TopRows, hit_rates
 
 
@@ -160,47 +157,3 @@ def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
     samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     order = samples.epoch(np.random.default_rng(0))
     assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
-
-
-def test_the_supervised_contrastive_loss_is_khoslas():
-    generator, temperature = torch.Generator().manual_seed(0), 0.1
-    z = torch.nn.functional.normalize(torch.randn(7, 5, generator=generator), dim=-1).requires_grad_()
-    labels = torch.tensor([0, 1, 0, 2, 1, 0, -1])  # the 2 has nothing to share it with, nor has what lacks one
-    rows = z.detach().double().tolist()
-    weights = [
-        [math.exp(sum(a * b for a, b in zip(one, other, strict=True)) / temperature) for other in rows] for one in rows
-    ]
-    terms = []
-    for i in (0, 1, 2, 4, 5):
-        others = [j for j in range(7) if j != i]
-        alike = [j for j in others if labels[j] == labels[i]]
-        terms.append(-np.mean([math.log(weights[i][j] / sum(weights[i][k] for k in others)) for j in alike]))
-    loss = supcon_loss(z, labels, temperature)
-    assert loss.item() == pytest.approx(np.mean(terms), rel=1e-5)
-    loss.backward()
-    assert z.grad.isfinite().all()
-
-
-def test_without_shared_labels_the_loss_is_zero():
-    assert supcon_loss(torch.eye(3), torch.tensor([0, 1, -1]), 0.1).item() == 0
-
-
-class Made:
-    """Candidates of which two have a kind."""
-
-    root = "made"
-
-    def all_candidates(self) -> list[Item]:
-        return [
-            Item(f"1:{n}", Modality.TEXT, "a", source=source)
-            for n, source in enumerate(('{"kind": "dog"}', "", '{"kind": "cat"}'))
-        ]
-
-
-def test_candidates_are_labelled_by_their_factor():
-    assert coarse_labels(Made(), "kind").tolist() == [1, -1, 0]
-
-
-def test_an_unknown_factor_is_refused_with_the_known_ones():
-    with pytest.raises(UserError, match="no candidate of made has a factor 'colour' .*: kind"):
-        coarse_labels(Made(), "colour")

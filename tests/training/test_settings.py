@@ -18,9 +18,8 @@ def test_a_setting_is_changed_at_any_depth_and_no_other_is():
 
 
 def test_changes_are_applied_together_so_their_order_does_not_matter():
-    off = ["decoder.keep_best=false", "decoder.patience=0", "decoder.validate_last=true"]
-    for changes in permutations(off):
-        assert with_changes(PHOTOS, changes).decoder.validate_last
+    for changes in permutations(["decoder.keep_best=false", "decoder.patience=0"]):
+        assert not with_changes(PHOTOS, changes).decoder.keep_best
     with pytest.raises(UserError, match="patience=2 --set decoder.keep_best=false: expected that keep_best is true"):
         with_changes(SMALL, ["decoder.patience=2", "quantizer.epochs=1", "decoder.keep_best=false"])
 
@@ -81,7 +80,7 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("quantizer.temperature=0", "temperature is above 0"),
         ("quantizer.learning_rate=0.0", "learning_rate is above 0"),
         ("quantizer.row_limit=1", "row_limit is 0 or at least 2: a batch has two queries"),
-        ("quantizer.mse_weight=-1", "mse_weight and coarse_weight are at least 0"),
+        ("quantizer.mse_weight=-1", "rq_weight and mse_weight are at least 0"),
         ("quantizer.kmeans_vectors=1", "kmeans_vectors is at least 2"),
         ("decoder.learning_rate=-1e-4", "learning_rate is above 0"),
         ("decoder.warmup_steps=-1", "warmup_steps is at least 0"),

@@ -174,7 +174,7 @@ class Trainer:
                 self._make_scheme(training, seed, work)
             else:
                 data, val = self._features(work)
-                quantizer.fit(Run(work), data, val, None, training.settings.quantizer, seed, self.device)
+                quantizer.fit(Run(work), data, val, training.settings.quantizer, seed, self.device)
             write_text(made, training.ids)
         if training.scheme:
             scheme = np.load(work / SCHEME)

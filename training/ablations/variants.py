@@ -30,12 +30,8 @@ BLIP_LARGE = {  # BLIP with ViT-L/16, as in UniIR, which reads 224 pixels and 10
 }
 BASE = (  # of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
     "quantizer.keep_best=false",
-    "quantizer.validate_last=true",
-    "quantizer.coarse_weight=0",
-    "quantizer.coarse_factor=",
     "decoder.patience=0",
     "decoder.keep_best=false",
-    "decoder.validate_last=true",
     "decoder.decoder.geometry=false",
     "decoder.self_queries=false",
     "decoder.decoder_weights=[1.0]",

@@ -10,7 +10,7 @@ import numpy as np
 
 from genius.explore.distinctive_words import Word
 from genius.explore.map_colors import Group, Palette
-from genius.explore.map_data import COARSE, MappedQuery, Maps, View
+from genius.explore.map_data import MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
 from genius.ui.common.export import csv_text
@@ -64,16 +64,10 @@ def _vectors_sentences(palette: Palette, view: View, levels: int) -> list[str]:
     if view.contrastive:
         codes = f"all {levels} codes" if view.depth == levels else f"the first {view.depth} of {levels} codes"
         return [f"What {codes} keep of {items}: the sum of their codewords, the vectors that the codes stand for."]
-    sentences = [
+    return [
         f"What all {levels} codes keep of {items} if training does not draw questions and answers together "
         "(no contrastive loss, supplement C.1 of the paper)."
     ]
-    if palette.maps.health["without"].get(COARSE):
-        sentences.append(
-            "This training still drew items of the same kind together, which the paper does not, so the IDs do not "
-            "collapse as the paper’s do."
-        )
-    return sentences
 
 
 def health_table(maps: Maps, shown: int) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def test_the_base_is_the_papers_decoder_whatever_the_run_has():
             PAPER.decoder.self_queries,
             PAPER.decoder.decoder_weights,
         )
-        assert base.quantizer.coarse_weight == 0 and not base.quantizer.keep_best and not base.decoder.keep_best
+        assert not base.quantizer.keep_best and not base.decoder.keep_best
     assert base_settings(SMALL, ["decoder.decoder.geometry=true"]).decoder.decoder.geometry
 
 

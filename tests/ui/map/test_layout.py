@@ -1,18 +1,14 @@
 """The Map tab's callbacks over HTTP, on a tiny run with made-up maps."""
 
 import json
-from dataclasses import replace
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MOST_LASSOED
 from genius.ui.map import callbacks
 from genius.ui.map.layout import level_slider
-from genius.ui.map.view import health_table, map_note
-from tests.ui.fake_engine import HOSTILE, FakeIndex
+from genius.ui.map.view import health_table
+from tests.ui.fake_engine import HOSTILE
 from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
 
 DRAWN = ("features", "modality", 1, "drawn", "pan", None)
@@ -59,16 +55,6 @@ def test_the_table_says_of_which_collection_its_ids_are(shown, larger):
     table = health_table(many_maps(), shown)
     assert table["caption"] == "IDs of the collection that was trained on" + larger
     assert table["rows"][2][:2] == ["items alone in their bucket", "99.0 %"]
-
-
-@pytest.mark.parametrize("weight", [None, 0.0, 0.16])
-def test_a_second_training_that_kept_a_contrastive_loss_says_so(weight):
-    maps = many_maps()
-    if weight is not None:
-        maps = replace(maps, health=maps.health | {"without": maps.health["without"] | {COARSE: weight}})
-    palette = SimpleNamespace(maps=maps, index=FakeIndex(), points=np.arange(len(maps.keys)), whole=True)
-    said = " ".join(map_note(palette, 2, len(FakeIndex.code_sizes), False)["sentences"])
-    assert ("still drew items of the same kind together" in said) == bool(weight)
 
 
 def test_without_a_search_likeness_says_so_and_shows_modalities(ask):
