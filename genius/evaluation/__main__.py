@@ -19,13 +19,13 @@ from genius.evaluation.arguments import (
     add_run,
     add_seed,
     add_split,
+    collection_of,
     command_line,
     command_parser,
     parse_integers,
 )
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.paper import trained_on
-from genius.evaluation.redraw import run_collection
 from genius.evaluation.report import report_of
 from genius.reports import version
 from genius.run import Run
@@ -101,9 +101,8 @@ def main(arguments: list[str]) -> None:
     )
     keep_freed_memory()
     engine = Engine.load(given.run, given.device, given.decoder_dtype)
-    with run_collection(given.run, given.collection, options.split, options.fused) as collection:
-        found = evaluate(engine, collection, options)
-        name = collection.root.resolve().name
+    collection = collection_of(given.run, given.collection)
+    found, name = evaluate(engine, collection, options), collection.root.resolve().name
     report = report_of(
         found,
         given.run.resolve().name,

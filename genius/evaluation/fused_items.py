@@ -17,8 +17,6 @@ from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.sharded_arrays import read_progress
-from genius.index.store import Index
-from genius.models.encoder import Encoder
 from genius.search.engine import Engine
 
 LOOKED_UP = 10_000  # items whose rows are looked up together
@@ -70,21 +68,12 @@ def trained_features(engine: Engine, collection: Collection, folder: Path) -> Pl
 
 def encoded_features(engine: Engine, collection: Collection, folder: Path) -> np.ndarray:
     """(n, d) fp16 by row of the index: all items encoded again, into files in `folder`."""
-    files = encode_items(engine.encoder, engine.index, collection, folder, "encode items")
+    index, label = engine.index, "encode items"
+    inputs = ((item.image, [item.text]) for rows in batched(range(index.n), BATCH) for item in index.items(rows))
+    files = FeatureFiles.create(folder, index.n, phrasings=1, dim=engine.encoder.dim, source=label)
+    files.fill(engine.encoder, inputs, lambda path: open_image(collection.image_path(path)), BATCH, label)
     files.fuse(engine.fusion, "fusion")
     return files.fused("fusion")[:, 0]
-
-
-def encode_items(encoder: Encoder, index: Index, collection: Collection, folder: Path, label: str) -> FeatureFiles:
-    """The features of all items, by row of the index, in files in `folder`. label: of the progress bar."""
-    inputs = (
-        (item.image, [item.text])
-        for start in range(0, index.n, BATCH)
-        for item in index.items(range(start, min(start + BATCH, index.n)))
-    )
-    files = FeatureFiles.create(folder, index.n, phrasings=1, dim=encoder.dim, source=label)
-    files.fill(encoder, inputs, lambda path: open_image(collection.image_path(path)), BATCH, label)
-    return files
 
 
 @torch.inference_mode()

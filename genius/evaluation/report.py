@@ -91,7 +91,7 @@ def settings_note(found: Evaluation) -> str:
     answerable = ", those with a positive in the index" if options.answerable else ""
     sentences = [
         f"{queries:,} {options.split} queries in {len(rows)} rows{limit}{answerable}; "
-        f"instructions: {options.phrasing}; seed {options.seed}.",
+        f"instructions chosen by seed {options.seed}.",
         f"{facts.items:,} items with {facts.ids:,} distinct IDs; codes per level: "
         f"{', '.join(map(str, facts.code_sizes))}.",
         f"{found.pools[0].beams} beams, decoder weight {facts.decoder_weight:g} against geometry; mode fast: a "

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from torch import Tensor
 
-from genius.evaluation.encoded_queries import EncodedRow, mean_milliseconds
 from genius.evaluation.fused_items import PlacedRows
+from genius.evaluation.queries import EncodedRow, mean_milliseconds
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
 from genius.search.candidates import expand_beams

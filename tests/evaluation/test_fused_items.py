@@ -9,10 +9,9 @@ import torch
 
 from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles
-from genius.evaluation.encoded_queries import EncodedRow
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.fused_items import encoded_features, fused_items, trained_features
-from genius.evaluation.queries import read_queries
+from genius.evaluation.queries import EncodedRow, read_queries
 from genius.metrics.hit_rate import MISS
 
 

@@ -8,9 +8,8 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation import growing
-from genius.evaluation.encoded_queries import EncodedSplit
 from genius.evaluation.growing import main, markdown, measure, split_by_target
-from genius.evaluation.queries import training_targets
+from genius.evaluation.queries import EncodedSplit, training_targets
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.search.test_rerank import drawn_ranker

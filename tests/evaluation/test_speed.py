@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genius.errors import UserError
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
 from genius.evaluation.speed import measurements, systems
 from genius.evaluation.speed.__main__ import main

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed import workloads
 from genius.evaluation.speed.workloads import Setup, numeric_ids, realistic, structured_ids, uniform
 from genius.schema import Modality

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from genius.evaluation import systems
-from genius.evaluation.encoded_queries import EncodedRow
-from genius.evaluation.queries import read_queries
+from genius.evaluation.queries import EncodedRow, read_queries
 from genius.evaluation.systems import beam_systems, search_all_systems, search_beams, search_dense, search_quantized
 from genius.metrics.hit_rate import MISS, Qrels
 

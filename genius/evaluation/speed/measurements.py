@@ -18,7 +18,7 @@ import torch
 from PIL import Image, ImageOps
 
 from genius.errors import UserError
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed.systems import MAX_ITEMS, SYSTEMS, System, dense_of_run, ids_of_run
 from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
