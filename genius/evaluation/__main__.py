@@ -74,30 +74,22 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="ITEMS",
         help="only the pools of all items, or only those of the split's: all or SPLIT",
     )
-    parser.add_argument(
-        "--fused",
-        action="store_true",
-        help="also search by the fused features of all items; encodes them again, unless training left them in the run",
-    )
     add_decoder_dtype(parser)
     return parser
 
 
 def main(arguments: list[str]) -> None:
     given = build_parser().parse_args(arguments)
-    manifest = Run(given.run).manifest
     options = EvaluationOptions(
         split=given.split,
         beams=parse_integers(given.beams, "--beams", 1, MAX_BEAMS),
         limit=given.limit,
         seed=given.seed,
-        fused=given.fused,
         decoder_weight=checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         every_phrasing=given.every_phrasing,
         answerable=given.answerable,
         rows=given.rows,
         items=given.items,
-        trained_on=manifest.get("transferred", {}).get("collection", ""),
     )
     keep_freed_memory()
     engine = Engine.load(given.run, given.device, given.decoder_dtype)

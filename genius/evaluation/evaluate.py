@@ -24,10 +24,8 @@ Shapes: n items of the index.
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,8 +33,8 @@ import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.figures import PoolFigures, RowLabels, pool_figures
-from genius.evaluation.fused_items import fused_items
+from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
+from genius.evaluation.fused_items import FusedItems
 from genius.evaluation.instructions import (
     FollowedRow,
     PhrasedRow,
@@ -46,7 +44,7 @@ from genius.evaluation.instructions import (
 )
 from genius.evaluation.pools import PoolKind, Pools, read_pools
 from genius.evaluation.queries import BATCH, EncodedSplit, Phrasing, QuerySet, read_queries, training_targets
-from genius.evaluation.systems import RowResults, SearchedPool
+from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
@@ -66,13 +64,11 @@ class EvaluationOptions:
     seed: int = 0  # of instructions, samples and intervals
     systems: tuple[str, ...] = ()  # see SearchedPool; empty: all
     details: bool = True  # also instruction following, code health and factors
-    fused: bool = False  # also search by fused features where training left none: encodes all items again
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
     rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
     items: str = ""  # only pools of these items, "all" or the split; empty: both
-    trained_on: str = ""  # name of another collection that the run was trained on; empty: this one
 
 
 @dataclass(frozen=True)
@@ -165,36 +161,31 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     )
 
 
-Labeled = tuple[RowLabels, RowResults]
-
-
 def search_pools(
     engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
-) -> tuple[dict[tuple[PoolKind, int], dict[int, Labeled]], dict[int, PhrasedRow]]:
+) -> tuple[dict[tuple[PoolKind, int], dict[int, SearchedRow]], dict[int, PhrasedRow]]:
     """Search every pool for every row; with all beam sizes where they are compared, else with the widest.
 
     -> what was found by kind of pool and beam size and by number of the row, and by all phrasings in the headline pool.
     """
     index, swept = engine.index, swept_kinds(pools.kinds, options.split)
-    targets = np.zeros(index.n, dtype=bool) if options.trained_on else training_targets(collection, index)
-    found: dict[tuple[PoolKind, int], dict[int, Labeled]] = defaultdict(dict)
+    targets = training_targets(collection, index)
+    fused = FusedItems.read(engine, collection)
+    found: dict[tuple[PoolKind, int], dict[int, SearchedRow]] = defaultdict(dict)
     phrased: dict[int, PhrasedRow] = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        fused = fused_items(engine, collection, options.fused, Path(scratch) / "items")
-        for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
-            rows = shared.rows
-            pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
-            searched = SearchedPool(engine, pool, rows, options.systems, options.decoder_weight, fused)
-            for number, kinds in shared.uses.items():
-                queries, asked = encoded.sets[number], encoded.rows[number]
-                labels = RowLabels.read(queries, index, rows, targets)
-                exhaustive = searched.exhaustive(asked, queries.qrels)
-                for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
-                    results = exhaustive | searched.generated(asked, queries.qrels, beams)
-                    for kind in kinds:
-                        found[kind, beams][number] = labels, results
-                if pools.kinds[0] in kinds and options.every_phrasing:
-                    phrased[number] = measure_phrasings(searched, collection, queries, options.beams[-1])
+    for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
+        rows = shared.rows
+        pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
+        searched = SearchedPool(engine, pool, rows, options.systems, options.decoder_weight, fused)
+        for number, kinds in shared.uses.items():
+            queries, asked = encoded.sets[number], encoded.rows[number]
+            exhaustive = searched.exhaustive(asked, queries.qrels)
+            for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
+                results = exhaustive | searched.generated(asked, queries.qrels, beams)
+                for kind in kinds:
+                    found[kind, beams][number] = SearchedRow(queries, index, rows, targets, results)
+            if pools.kinds[0] in kinds and options.every_phrasing:
+                phrased[number] = measure_phrasings(searched, collection, queries, options.beams[-1])
     return found, phrased
 
 
