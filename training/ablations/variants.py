@@ -20,7 +20,6 @@ from training.settings import Settings, with_stage_changes
 
 FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
-PAPER_CODES, PAPER_LEVELS = 4096, 9  # K × M
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
 BLIP_LARGE = {  # BLIP with ViT-L/16, as in UniIR, which reads 224 pixels and 100 tokens
     "embed_dim": 768,
@@ -127,13 +126,13 @@ def change(*changes: str) -> Changes:
 
 
 def grid(codes: int, levels: int, *further: str) -> Changes:
-    """The paper's K × M: K is the same share of the run's as of the paper's 4096, M as many more or less than 9."""
+    """The paper's K × M: K is the same share of the run's as of 4096, as are the M − 1 levels after the first of 8."""
 
     def changes(base: Settings) -> tuple[str, ...]:
-        quantizer = base.quantizer.quantizer
+        size, after_first = base.quantizer.quantizer.codebook_size, base.quantizer.quantizer.levels - 1
         return (
-            f"quantizer.quantizer.codebook_size={max(2, quantizer.codebook_size * codes // PAPER_CODES)}",
-            f"quantizer.quantizer.levels={max(2, quantizer.levels + levels - PAPER_LEVELS)}",
+            f"quantizer.quantizer.codebook_size={max(2, size * codes // 4096)}",
+            f"quantizer.quantizer.levels={1 + max(1, round(after_first * (levels - 1) / 8))}",
             *further,
         )
 

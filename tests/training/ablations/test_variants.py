@@ -18,7 +18,7 @@ from training.ablations.variants import (
     chosen_tables,
     trainings_of,
 )
-from training.presets import PAPER, PHOTOS, SMALL
+from training.presets import PAPER, PHOTOS, SMALL, TOY
 from training.settings import Settings, with_stage_changes
 
 PUBLISHED_BASE = with_stage_changes(PAPER, *BASE)
@@ -124,6 +124,9 @@ def test_sizes_are_those_of_the_paper_in_proportion():
         quantizer = settings_of("5", name, SMALLER).quantizer.quantizer
         codes, levels = map(int, name.split(" × "))
         assert (quantizer.codebook_size, quantizer.levels) == (codes // 16, levels)
+    toy = with_stage_changes(TOY, *BASE)
+    grids = [settings_of(*row, toy).quantizer.quantizer for row in (("5", "1024 × 7"), ("S6", "8192 × 17"))]
+    assert [(made.codebook_size, made.levels) for made in grids] == [(16, 4), (128, 9)]  # the run's are 64 × 5
     counts = []
     for name in ("T5-small", "T5-base", "T5-large"):
         decoder = IDDecoder(settings_of("S5", name, SMALLER).decoder.decoder)
