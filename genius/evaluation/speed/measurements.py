@@ -170,8 +170,8 @@ def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
 
 def fastest_equal(name: str, dense: Sequence[str], rates: dict[str, float], medians: dict[str, float]) -> str | None:
     """The fastest dense search whose hit rate is at least that of `name`; None if there is none."""
-    able = [other for other in dense if rates[other] >= rates[name] - ROUNDING]
-    return min(able, key=lambda other: medians[other], default=None)
+    as_good = [index for index in dense if rates[index] >= rates[name] - ROUNDING]
+    return min(as_good, key=lambda index: medians[index], default=None)
 
 
 class Throughput(Measured):
