@@ -115,7 +115,7 @@ class Generate:
 def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
     """The tokens that may follow a prefix, from our trie; what follows the last prefixes is kept.
 
-    The published code walks through a trie of nested dicts instead, which takes as long and about a hundred times the memory.
+    The published code walks through nested dicts instead, which takes as long and about a hundred times the memory.
     """
     offsets = decoder.config.offsets
 
