@@ -82,17 +82,17 @@ def remove(run: Path, ids: list[str]) -> int:
 
 def check(run: Path) -> int:
     """Verify the index, and say whether it fits its training. Returns the exit status: 0, or 1 if it has a problem."""
-    index, found = opened(run), 0
+    index, count = opened(run), 0
     for problem in problems(run, index):
-        found += 1
-        if found <= SHOWN:
+        count += 1
+        if count <= SHOWN:
             print(problem)
     drift = DriftReport.of(index)
     print(description(index, drift))
-    print(f"problems: {found:,}")
+    print(f"problems: {count:,}")
     if not _advise(index, drift):
         print("no need to train again")
-    return 1 if found else 0
+    return 1 if count else 0
 
 
 def compact(run: Path) -> int:
@@ -111,10 +111,10 @@ def opened(run: Path) -> Index:
 
 def _advise(index: Index, drift: DriftReport | None = None) -> bool:
     """Print what to do. Returns whether there is anything."""
-    found = advice(index, drift or DriftReport.of(index))
-    for sentence in found:
+    sentences = advice(index, drift or DriftReport.of(index))
+    for sentence in sentences:
         print(sentence)
-    return bool(found)
+    return bool(sentences)
 
 
 if __name__ == "__main__":

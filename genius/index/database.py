@@ -6,8 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +87,10 @@ class ReadOnlyDatabase:
     up the file descriptors of a server.
     """
 
-    def __init__(self, file: Path, schema: str):
-        """schema: statements that created the file's tables; a file with others is refused when it is first read."""
-        self.file, self._schema = file, schema
+    def __init__(self, file: Path):
+        self.file = file
         self._connection: sqlite3.Connection | None = None
-        self._checked = False  # its tables and pages
+        self._checked = False  # its pages
         self._lock = threading.Lock()
         self._deadline = 0.0
 
@@ -110,7 +108,7 @@ class ReadOnlyDatabase:
     @contextmanager
     def aside(self) -> Iterator[ReadOnlyDatabase]:
         """The same file through a connection of its own, for long queries: other threads do not wait for them."""
-        aside = ReadOnlyDatabase(self.file, self._schema)
+        aside = ReadOnlyDatabase(self.file)
         aside._checked = self._checked
         try:
             yield aside
@@ -125,30 +123,9 @@ class ReadOnlyDatabase:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.set_progress_handler(lambda: time.monotonic() > self._deadline, STEPS)
-        if not self._checked:
-            self._check(connection)
-            self._checked = True
+        if not self._checked and self.file.stat().st_size <= CHECKED:
+            ((result,),) = connection.execute("PRAGMA integrity_check(1)")
+            if result != "ok":
+                raise sqlite3.DatabaseError(result)
+        self._checked = True
         return connection
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        """Raises sqlite3.Error."""
-        if _statements(connection) != expected_statements(self._schema):
-            raise sqlite3.DatabaseError("it holds other tables than an index")
-        if self.file.stat().st_size <= CHECKED:
-            ((found,),) = connection.execute("PRAGMA integrity_check(1)")
-            if found != "ok":
-                raise sqlite3.DatabaseError(found)
-
-
-@cache
-def expected_statements(schema: str) -> list[tuple]:
-    """The entries that SQLite keeps of the tables of a schema, as `_statements` reads them."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(schema)
-        return _statements(connection)
-
-
-def _statements(connection: sqlite3.Connection) -> list[tuple]:
-    """Type, name, table and text of everything in a database, without regard to line breaks and indentation."""
-    rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name LIMIT 100")
-    return [(*row[:3], " ".join(str(row[3]).split())) for row in rows]

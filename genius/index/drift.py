@@ -58,7 +58,7 @@ class DriftReport:
     def of(cls, index: Index) -> DriftReport:
         """Reads every ID once: seconds for millions."""
         trained, everything = index.config.trained, Buckets.of(index.pool().table)
-        before = everything
+        before: Buckets | None = everything
         if trained < index.n:
             before = Buckets.of(IDTable.from_packed(index.packed[:trained], index.code_sizes)) if trained else None
         errors = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
@@ -85,19 +85,19 @@ class DriftReport:
 
     def warnings(self) -> list[str]:
         """Sentences about what has changed since training; none if all is well."""
-        found = []
+        sentences = []
         if self.added and self.error is None:
-            found.append(
+            sentences.append(
                 "The reconstruction errors of the trained items are missing, so added items cannot be "
                 "compared: build the index again, python -m training.index COLLECTION RUN"
             )
         for modality, count in self.unseen.items():
-            found.append(
+            sentences.append(
                 f"{count:,} added items are of the modality {modality.mbeir!r}, of which the run was trained on fewer "
                 f"than {MIN_TRAINED}: their IDs may be poor. {TRAIN_AGAIN}"
             )
         if self.far > max(1, MAX_FAR * self.compared):
-            found.append(
+            sentences.append(
                 f"{self.far / self.compared:.0%} of {self.compared:,} added items are farther from their IDs "
                 f"than {QUANTILE:.0%} of the trained ones ({EXPECTED_FAR:.0%} is expected). {TRAIN_AGAIN}"
             )
@@ -105,11 +105,11 @@ class DriftReport:
             self.all_buckets.mean > MAX_BUCKET_GROWTH * self.buckets.mean
             or self.all_buckets.largest > MAX_BUCKET_GROWTH * self.buckets.largest
         ):
-            found.append(
+            sentences.append(
                 f"More items share an ID than after training: {self.all_buckets}; after training "
                 f"{self.buckets}. {TRAIN_AGAIN}"
             )
-        return found
+        return sentences
 
 
 def _mean(values: np.ndarray) -> float | None:

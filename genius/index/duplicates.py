@@ -36,8 +36,8 @@ def find_duplicates(
     compared = np.minimum(table.bucket_sizes(ids), MAX_COMPARED)
     copies = np.zeros(len(table) - first, dtype=bool)
     for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(compared) // PAIR_BLOCK)) + 1):
-        owner, other = expand_ranges(ids[part], ids[part] + compared[part])
-        row, older = table.rows[position[part][owner]], table.rows[other]
+        owner, neighbor = expand_ranges(ids[part], ids[part] + compared[part])
+        row, older = table.rows[position[part][owner]], table.rows[neighbor]
         row, older = row[older < row], older[older < row]
         near = np.square(embeddings(row).astype(np.float32) - embeddings(older)).sum(1) <= MAX_DISTANCE**2
         row, older = row[near], older[near]

@@ -69,7 +69,7 @@ def description(index: Index, drift: DriftReport) -> str:
 
 def advice(index: Index, drift: DriftReport) -> list[str]:
     """Sentences that say what to do; none if all is well."""
-    found = drift.warnings()
+    sentences = drift.warnings()
     if sum(index.config.segments) > (1 + MAX_REMOVED) * index.n:
-        found.append("Removed items take much space; free it: python -m genius.index RUN compact")
-    return found
+        sentences.append("Removed items take much space; free it: python -m genius.index RUN compact")
+    return sentences

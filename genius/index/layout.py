@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,16 +31,15 @@ class Instruction(NamedTuple):
     text: str
 
 
-@with_config(EXACT)
 @dataclass(frozen=True)
 class IndexConfig:
     """The sizes that the arrays of an index must have."""
 
     n: int  # items
-    dim: Size  # of their embeddings
+    dim: int  # of their embeddings
     code_sizes: tuple[int, ...]  # codes at each level of an ID
-    segments: tuple[int, ...] = ()  # items of each segment as it was written; (): one, of all items
-    trained: int | None = None  # the first items, which were indexed when the run was trained; None: all
+    segments: tuple[int, ...]  # items of each segment as it was written
+    trained: int  # the first items, which were indexed when the run was trained
 
     @property
     def grown(self) -> int:
@@ -50,15 +49,27 @@ class IndexConfig:
     def check(self) -> None:
         """Raises ValueError if a size is out of range."""
         if not (
-            0 < self.n <= sum(self.segments or (self.n,)) <= MAX_ITEMS
-            and min(self.segments or (self.n,)) > 0
-            and (self.trained is None or 0 <= self.trained <= self.n)
+            0 < self.n <= sum(self.segments) <= MAX_ITEMS
+            and min(self.segments) > 0
+            and 0 <= self.trained <= self.n
             and self.dim > 0
             and 0 < len(self.code_sizes) <= MAX_LEVELS
             and len(self.segments) <= MAX_SEGMENTS
             and all(0 < size <= MAX_CODES for size in self.code_sizes)
         ):
             raise ValueError(one_line(f"a size is out of range in {self}"))
+
+
+@with_config(EXACT)
+@dataclass(frozen=True)
+class StoredConfig:
+    """An IndexConfig as its file may have it: without segments there is one, of all items, which were all trained."""
+
+    n: int
+    dim: Size
+    code_sizes: tuple[int, ...]
+    segments: tuple[int, ...] = ()
+    trained: int | None = None
 
 
 def segment_folder(index: Path, number: int) -> Path:
@@ -73,12 +84,9 @@ def write_config(file: Path, config: IndexConfig) -> None:
 def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
     try:
-        config = read_json(file, IndexConfig)
-        config = replace(
-            config,
-            segments=config.segments or (config.n,),
-            trained=config.n if config.trained is None else config.trained,
-        )
+        stored = read_json(file, StoredConfig)
+        trained = stored.n if stored.trained is None else stored.trained
+        config = IndexConfig(stored.n, stored.dim, stored.code_sizes, stored.segments or (stored.n,), trained)
         config.check()
         return config
     except (OSError, ValueError) as error:

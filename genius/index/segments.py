@@ -92,7 +92,8 @@ class ConcatenatedArray:
     def __init__(self, arrays: Sequence[np.ndarray | ConcatenatedArray], kept: np.ndarray | None = None):
         """arrays: of each segment. kept (n,): positions of the rows, ascending; None: all."""
         self._arrays, self._places = arrays, RowMap([len(array) for array in arrays], kept)
-        self.shape, self.dtype = (len(self._places), *arrays[0].shape[1:]), arrays[0].dtype
+        self.shape: tuple[int, ...] = (len(self._places), *arrays[0].shape[1:])
+        self.dtype: np.dtype = arrays[0].dtype
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -101,20 +102,23 @@ class ConcatenatedArray:
         """A row (d,), or rows (t, d) by slice, numbers or mask, as in numpy."""
         if isinstance(rows, slice):
             return self._read(np.arange(*rows.indices(len(self))))
-        wanted = np.asarray(rows)
-        if wanted.dtype == np.bool_:
-            wanted = np.flatnonzero(wanted)
-        wanted = np.where(wanted < 0, wanted + len(self), wanted).astype(np.int64)
-        return self._read(wanted.ravel()).reshape(*wanted.shape, *self.shape[1:])
+        numbers = np.asarray(rows)
+        if numbers.dtype == np.bool_:
+            numbers = np.flatnonzero(numbers)
+        numbers = np.where(numbers < 0, numbers + len(self), numbers).astype(np.int64)
+        return self._read(numbers.ravel()).reshape(*numbers.shape, *self.shape[1:])
 
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
-        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        values = np.empty((len(rows), *self.shape[1:]), self.dtype)
         for number, chosen, numbers in self._places.split(self._places.positions(rows)):
-            found[chosen] = self._arrays[number][numbers]
-        return found
+            values[chosen] = self._arrays[number][numbers]
+        return values
+
+
+Vectors = np.ndarray | ConcatenatedArray  # (n, d), memory-mapped
 
 
 class ItemRecords:
@@ -123,10 +127,8 @@ class ItemRecords:
     def __init__(self, folders: Sequence[Path], places: RowMap):
         """Raises UserError that names a folder whose databases cannot be read or do not fit."""
         self.places = places
-        self._items, self._thumbnails = (
-            [ReadOnlyDatabase(folder / name, schema) for folder in folders]
-            for name, schema in ((ITEMS, f"{ITEM_TABLE};{ITEM_KEY}"), (THUMBNAILS, THUMBNAIL_TABLES))
-        )
+        self._items = [ReadOnlyDatabase(folder / ITEMS) for folder in folders]
+        self._thumbnails = [ReadOnlyDatabase(folder / THUMBNAILS) for folder in folders]
         for folder, items, thumbnails, size in zip(
             folders, self._items, self._thumbnails, np.diff(places.starts), strict=True
         ):
@@ -140,20 +142,20 @@ class ItemRecords:
 
         Raises IndexError if there is no such row, UserError if the database holds something else.
         """
-        found = np.empty(len(rows), dtype=object)
+        items: list[Item | None] = [None] * len(rows)
         for segment, chosen, numbers in self.places.split(self.places.positions(np.array(rows, dtype=np.int64))):
-            read = []
+            records: list[tuple] = []
             for first in range(0, len(numbers), LOOKUP):
-                read += self._items[segment].select(
-                    "SELECT items.id, modality, text, image, source FROM json_each(?) AS wanted "
-                    "JOIN items ON items.row = wanted.value ORDER BY wanted.key",
+                records += self._items[segment].select(
+                    "SELECT items.id, modality, text, image, source FROM json_each(?) AS asked "
+                    "JOIN items ON items.row = asked.value ORDER BY asked.key",
                     json.dumps(numbers[first : first + LOOKUP].tolist()),
                 )
-            if len(read) != len(numbers):
+            if len(records) != len(numbers):
                 raise UserError(f"{self._items[segment].file} lacks an item; copy the run again")
-            for at, record in zip(chosen, read, strict=True):
-                found[at] = self._item(segment, *record)
-        return found.tolist()
+            for at, record in zip(chosen.tolist(), records, strict=True):
+                items[at] = self._item(segment, *record)
+        return [item for item in items if item is not None]
 
     def _item(self, segment: int, id: Any, modality: Any, text: Any, image: Any, source: Any) -> Item:
         """SQLite keeps a value of any type in any column."""
@@ -171,12 +173,13 @@ class ItemRecords:
         """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
         ids, rows = iter(ids), [np.empty(0, dtype=np.int64)]
         while chunk := list(islice(ids, LOOKUP)):
-            query, row_of = f"SELECT id, row FROM items WHERE id IN {placeholders(len(chunk))}", {}
+            query = f"SELECT id, row FROM items WHERE id IN {placeholders(len(chunk))}"
+            row_of: dict[str, int] = {}
             stored = [id.encode("utf-8", "replace").decode() for id in chunk]  # half a surrogate pair is in no index
             for start, items in zip(self.places.starts[:-1], self._items, strict=True):
-                found = items.select(query, *stored)
-                positions = np.array([number for _, number in found], dtype=np.int64) + start
-                here = zip(found, self.places.rows(positions).tolist(), strict=True)
+                records = items.select(query, *stored)
+                positions = np.array([number for _, number in records], dtype=np.int64) + start
+                here = zip(records, self.places.rows(positions).tolist(), strict=True)
                 row_of |= {id: row for (id, _), row in here if row >= 0}
             rows.append(np.array([row_of.get(id, -1) for id in chunk], dtype=np.int64))
         return np.concatenate(rows)
@@ -186,10 +189,10 @@ class ItemRecords:
         if not 0 <= row < len(self.places):
             return None
         ((segment, _, number),) = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))
-        found = self._thumbnails[segment].select(THUMBNAIL, int(number[0]))
-        if not found:
+        records = self._thumbnails[segment].select(THUMBNAIL, int(number[0]))
+        if not records:
             return None
-        picture = found[0][0]
+        picture = records[0][0]
         if not (isinstance(picture, bytes) and picture.startswith(b"RIFF") and picture[8:12] == b"WEBP"):
             raise UserError(f"{self._thumbnails[segment].file} holds something else than WebP; copy the run again")
         return picture

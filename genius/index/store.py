@@ -19,7 +19,7 @@ them would save little, since a file from elsewhere is believed only after a com
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from genius.index.layout import (
     read_instructions,
     segment_folder,
 )
-from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap
+from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap, Vectors
 from genius.locks import ReadLock
 from genius.reading import is_finite, one_line, read_array
 from genius.schema import Item, Modality
@@ -56,7 +56,7 @@ class Index:
         folder: Path,
         config: IndexConfig,
         packed: np.ndarray,
-        embeddings: np.ndarray | ConcatenatedArray,
+        embeddings: Vectors,
         modalities: np.ndarray,
         errors: np.ndarray | None,
         records: ItemRecords,
@@ -71,6 +71,7 @@ class Index:
         self.instructions = instructions
         self.packed = packed  # (n, B) IDs, memory-mapped
         self.records, self.places = records, records.places
+        self.rows_of, self.thumbnail = records.rows_of, records.thumbnail
         self._lease = lease
         self._whole: dict[str, Pool] = {}  # by device of the trie, with one table
         self._building = threading.Lock()
@@ -141,14 +142,6 @@ class Index:
                 raise UserError(f"{self.folder} stores another modality for {item.id} than the item has; {AGAIN}")
         return items
 
-    def rows_of(self, ids: Iterable[str]) -> np.ndarray:
-        """Item ids -> rows (m,) int64, in this order; −1 where the index has no such item."""
-        return self.records.rows_of(ids)
-
-    def thumbnail(self, row: int) -> bytes | None:
-        """WebP bytes, or None if the item has no image."""
-        return self.records.thumbnail(row)
-
     def codes(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         """Codes (m, M) of these rows (m,)."""
         return unpack(self.packed[np.asarray(rows, dtype=np.int64)], self.code_sizes)
@@ -163,9 +156,9 @@ class Index:
             return Pool.build(self.packed[rows], self.code_sizes, rows, device)
         with self._building:
             if str(device) not in self._whole:
-                other = next(iter(self._whole.values()), None)
+                built = next(iter(self._whole.values()), None)
                 self._whole[str(device)] = (
-                    other.on(device) if other else Pool.build(self.packed, self.code_sizes, device=device)
+                    built.on(device) if built else Pool.build(self.packed, self.code_sizes, device=device)
                 )
             return self._whole[str(device)]
 

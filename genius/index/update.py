@@ -39,7 +39,7 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
-from genius.schema import Item
+from genius.schema import Item, Modality
 from genius.trie.ids import pack
 
 BATCH = 64  # items encoded together
@@ -74,8 +74,8 @@ class Models:
 
     def check(self, run: Run) -> None:
         """Raises UserError if the run was trained again since these models were loaded."""
-        parts = () if self.run is None else ("encoder", "fusion", "quantizer")
-        if any(self.run.digest(part) != run.digest(part) for part in parts):
+        loaded = self.run or run
+        if any(loaded.digest(part) != run.digest(part) for part in ("encoder", "fusion", "quantizer")):
             raise UserError(
                 f"{run.path} was trained again since its models were loaded; start again to load the new ones"
             )
@@ -117,7 +117,8 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         models.check(opened)
         index = Index.load(opened.folder(PART))
         source = read(index.records.last_dataset() + 1)
-        new, complaints = _find_new_items(index, source), []
+        new = _find_new_items(index, source)
+        complaints: list[str] = []
         if not len(new.modalities):
             remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
@@ -125,13 +126,12 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         files = _encode(opened, source, new, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.modalities, models.quantizer)
-        readable = files.masks[:, 0] | ~new.pictured
+        masks, embedding = files.masks, files.embedding
+        assert masks is not None and embedding is not None
+        readable = masks[:, 0] | ~new.pictured
         copies = np.zeros(len(codes), dtype=bool)
         copies[readable] = _find_copies(
-            index,
-            codes[readable],
-            ConcatenatedArray([files.embedding], np.flatnonzero(readable)),
-            new.contents[readable],
+            index, codes[readable], ConcatenatedArray([embedding], np.flatnonzero(readable)), new.contents[readable]
         )
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
@@ -145,7 +145,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
                 lambda folder: write_segment(
                     folder,
                     compress(new.items(source), readable & ~copies),
-                    ConcatenatedArray([files.embedding], kept),
+                    ConcatenatedArray([embedding], kept),
                     source.image_path,
                     thumbnail_side,
                 )[0],
@@ -166,10 +166,10 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
 def remove(run: Path, ids: Iterable[str]) -> Removed:
     """Remove the items with these ids. Raises UserError if none would be left, or the run cannot be changed."""
     with write_lock(run), disk_errors_explained(run):
-        opened, ids = Run(run), list(dict.fromkeys(ids))
+        opened, asked = Run(run), list(dict.fromkeys(ids))
         index = Index.load(opened.folder(PART))
-        rows = index.rows_of(ids)
-        unknown = tuple(compress(ids, rows < 0))
+        rows = index.rows_of(asked)
+        unknown = tuple(compress(asked, rows < 0))
         gone = np.zeros(index.n, dtype=bool)
         gone[rows[rows >= 0]] = True
         if gone.all():
@@ -221,16 +221,16 @@ def _publish_added(
 
 def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
     """gone (n,) bool: the rows to remove."""
-    config, left = index.config, np.flatnonzero(~gone)
-    positions = left if index.places.kept is None else index.places.kept[left]
+    config, kept = index.config, np.flatnonzero(~gone)
+    positions = kept if index.places.kept is None else index.places.kept[kept]
 
     def write(folder: Path) -> None:
         write_rows(
             folder,
-            replace(config, n=len(left), trained=int((left < config.trained).sum())),
-            index.packed[left],
-            index.modalities[left],
-            None if index.errors is None else index.errors[left],
+            replace(config, n=len(kept), trained=int((kept < config.trained).sum())),
+            index.packed[kept],
+            index.modalities[kept],
+            None if index.errors is None else index.errors[kept],
             positions,
         )
 
@@ -241,8 +241,9 @@ def _publish_merged(run: Run, index: Index, first: int) -> None:
     """Merge the segments from number `first` on, without their removed items."""
     config, kept, row = index.config, index.places.kept, index.places.first_row(first)
     segments = (*config.segments[:first], index.n - row)
-    if kept is not None:
-        kept = np.concatenate([kept[:row], index.places.starts[first] + np.arange(index.n - row)])
+    if kept is None:
+        kept = np.arange(index.n)
+    kept = np.concatenate([kept[:row], index.places.starts[first] + np.arange(index.n - row)])
 
     def write(folder: Path) -> None:
         segment = segment_folder(folder, first)
@@ -292,7 +293,12 @@ class NewItems:
 
 
 def _find_new_items(index: Index, source: ItemSource) -> NewItems:
-    fresh, modalities, pictured, contents, changed, digest = [], [], [], [], [], hashlib.sha256()
+    fresh: list[bool] = []
+    modalities: list[Modality] = []
+    pictured: list[bool] = []
+    contents: list[int] = []
+    changed: list[str] = []
+    digest = hashlib.sha256()
     for chunk in batched(source.items(), LOOKUP):
         rows = index.rows_of(item.id for item in chunk)
         fresh += (rows < 0).tolist()
@@ -363,9 +369,9 @@ def _find_copies(index: Index, codes: np.ndarray, embeddings: ConcatenatedArray,
     table = index.pool().table.inserted(pack(codes, index.code_sizes), np.arange(index.n, index.n + len(codes)))
 
     def content(rows: np.ndarray) -> np.ndarray:
-        old, found = rows < index.n, np.empty(len(rows), dtype=np.uint64)
-        found[~old] = contents[rows[~old] - index.n]
-        found[old] = [_content(item) for item in index.items(rows[old])]
-        return found
+        indexed, hashes = rows < index.n, np.empty(len(rows), dtype=np.uint64)
+        hashes[~indexed] = contents[rows[~indexed] - index.n]
+        hashes[indexed] = [_content(item) for item in index.items(rows[indexed])]
+        return hashes
 
     return find_duplicates(table, index.n, ConcatenatedArray([index.embeddings, embeddings]).__getitem__, content)

@@ -9,10 +9,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -23,15 +23,7 @@ from genius.errors import UserError
 from genius.files import link_or_copy, write_array
 from genius.index.database import placeholders, resumable_database, saved_progress, transaction
 from genius.index.layout import CONFIG, ERRORS, ROWS, IndexConfig, Instruction, write_config, write_instructions
-from genius.index.segments import (
-    EMBEDDINGS,
-    ITEM_KEY,
-    ITEM_TABLE,
-    ITEMS,
-    THUMBNAIL_TABLES,
-    THUMBNAILS,
-    ConcatenatedArray,
-)
+from genius.index.segments import EMBEDDINGS, ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, Vectors
 from genius.schema import Item
 from genius.trie.ids import pack
 
@@ -43,14 +35,15 @@ SEEN = "CREATE TEMP TABLE seen (image TEXT PRIMARY KEY, picture INTEGER NOT NULL
 SEEN_BEFORE = "INSERT INTO seen SELECT image, min(picture) FROM shown JOIN items USING (row) GROUP BY image"
 
 
-class UnreadableImages(NamedTuple):
+@dataclass(frozen=True)
+class UnreadableImages:
     """Images that cannot be read; an image that several items share counts once."""
 
     count: int
     examples: tuple[str, ...]  # sentences that name some
 
-    def __add__(self, other: UnreadableImages) -> UnreadableImages:
-        return UnreadableImages(self.count + other.count, (self.examples + other.examples)[:MAX_EXAMPLES])
+    def __add__(self, more: UnreadableImages) -> UnreadableImages:
+        return UnreadableImages(self.count + more.count, (self.examples + more.examples)[:MAX_EXAMPLES])
 
 
 def write_index(
@@ -82,7 +75,7 @@ def write_index(
         raise ValueError(f"{len(codes)} IDs and {n} embeddings; expected one of each per item")
     if not n:
         raise UserError("the collection has no candidates; an index needs at least one")
-    config = IndexConfig(n, dim, tuple(code_sizes))
+    config = IndexConfig(n, dim, tuple(code_sizes), segments=(n,), trained=n)
     config.check()
     write_instructions(folder / "instructions.json", instructions)
     modalities, unreadable = write_segment(folder, items, embeddings, image_path, thumbnail_side, resume_folder)
@@ -93,7 +86,7 @@ def write_index(
 def write_segment(
     folder: Path,
     items: Iterable[Item],
-    embeddings: np.ndarray | ConcatenatedArray,
+    embeddings: Vectors,
     image_path: Callable[[str], Path] | None,
     thumbnail_side: int,
     resume_folder: Path | None = None,
@@ -104,8 +97,9 @@ def write_segment(
     """
     shrink = partial(_thumbnail, image_path, thumbnail_side) if image_path is not None else None
     modalities, unreadable = _write_items(resume_folder or folder, items, len(embeddings), shrink)
-    for name in (ITEMS, THUMBNAILS) if resume_folder else ():
-        link_or_copy(resume_folder / name, folder / name)
+    if resume_folder:
+        for name in (ITEMS, THUMBNAILS):
+            link_or_copy(resume_folder / name, folder / name)
     write_embeddings(folder / EMBEDDINGS, embeddings)
     return modalities, unreadable
 
@@ -131,7 +125,7 @@ def write_rows(
         np.save(folder / ROWS, kept.astype(np.int32))
 
 
-def write_embeddings(file: Path, embeddings: np.ndarray | ConcatenatedArray) -> None:
+def write_embeddings(file: Path, embeddings: Vectors) -> None:
     """(m, d) as fp16, block by block. Raises UserError if one is not a number."""
 
     def blocks() -> Iterator[np.ndarray]:
@@ -230,6 +224,7 @@ def _write_thumbnails(
 
 
 def _thumbnail(image_path: Callable[[str], Path], side: int, item: Item) -> bytes | UserError:
+    assert item.image is not None
     try:
         return thumbnail(image_path(item.image), side, THUMBNAIL_QUALITY)
     except UserError as error:

@@ -44,7 +44,8 @@ class BlipImageTower(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """(b, 3, s, s) -> (b, d)."""
-        return self.proj(self.tokens(pixels)[:, 0])
+        pooled = self.tokens(pixels)[:, 0]
+        return pooled if self.proj is None else self.proj(pooled)
 
 
 class BlipTextTower(nn.Module):

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -90,22 +91,21 @@ class IDDecoder(nn.Module):
                 nn.Linear(config.dim, config.prefix_hidden), nn.ReLU(), nn.Linear(config.prefix_hidden, out)
             )
         )
-        self.t5 = T5ForConditionalGeneration(
-            T5Config(
-                vocab_size=config.vocabulary,
-                d_model=config.width,
-                d_kv=config.head_width,
-                d_ff=config.ff_width,
-                num_layers=0,
-                num_decoder_layers=config.layers,
-                num_heads=config.heads,
-                dropout_rate=config.dropout,
-                decoder_start_token_id=START,
-                pad_token_id=0,
-                eos_token_id=1,
-                use_cache=False,
-            )
-        )
+        sizes: dict[str, Any] = {
+            "vocab_size": config.vocabulary,
+            "d_model": config.width,
+            "d_kv": config.head_width,
+            "d_ff": config.ff_width,
+            "num_layers": 0,
+            "num_decoder_layers": config.layers,
+            "num_heads": config.heads,
+            "dropout_rate": config.dropout,
+            "decoder_start_token_id": START,
+            "pad_token_id": 0,
+            "eos_token_id": 1,
+            "use_cache": False,
+        }
+        self.t5: Any = T5ForConditionalGeneration(T5Config(**sizes))  # Any: torch knows no types of submodules
         for level, size in enumerate(config.code_sizes):
             self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
         self.log_scales = nn.Parameter(
@@ -127,8 +127,8 @@ class IDDecoder(nn.Module):
         """Copy the quantizer's codebooks; code embeddings start as random projections of them (as published)."""
         projection = nn.Linear(self.config.dim, self.config.width, bias=False)
         embedding = self.t5.shared.weight
-        for offset, own, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
-            own.copy_(codebook)
+        for offset, copy, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
+            copy.copy_(codebook)
             embedding[offset : offset + len(codebook)] = (
                 projection(F.normalize(codebook, dim=-1)) * self.config.embedding_scale
             )

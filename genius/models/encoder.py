@@ -74,6 +74,7 @@ class Encoder(nn.Module):
 
     half_weights = ("clip.visual.head.", "clip.text.proj.")  # in 8-bit storage: heads are small, and would lose most
     fuses_features = False  # see feature_fusion.py
+    clip: Any  # an open_clip model, or BlipTowers; open_clip has no types
 
     def __init__(self, config: EncoderConfig):
         super().__init__()
@@ -168,7 +169,8 @@ class Encoder(nn.Module):
         tokens of a text. resize_mode: open_clip's, "shortest", "longest" or "squash".
         Raises UserError if a tower is missing, cannot be loaded or does not fit.
         """
-        image, text = towers.image_tower(image_tower), towers.text_tower(text_tower)
+        image: Any = towers.image_tower(image_tower)  # timm has no types
+        text = towers.text_tower(text_tower)
         pretrained, residual = image.pretrained_cfg, head == "residual"
         open_clip_head = "linear" if residual else head
         model = {
@@ -343,6 +345,12 @@ class Encoder(nn.Module):
     @torch.inference_mode()
     def encode(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Features:
         """Encode b images (None: missing) and b texts ("": missing) in one batch."""
+        return self(*self.inputs(images, texts))
+
+    def inputs(
+        self, images: Sequence[Image.Image | None], texts: Sequence[str]
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The arguments of `forward` for these images and texts, on the encoder's device."""
         assert len(images) == len(texts)
         present_images = [image for image in images if image is not None]
         present_texts = [text for text in texts if normalize_text(text)]
@@ -350,7 +358,8 @@ class Encoder(nn.Module):
         text_mask = torch.tensor([bool(normalize_text(text)) for text in texts], dtype=torch.bool)
         pixels = self.preprocess(present_images) if present_images else torch.zeros(0)
         tokens = self.tokenize(present_texts) if present_texts else torch.zeros(0, dtype=torch.long)
-        return self(*(part.to(self.device) for part in (pixels, image_mask, tokens, text_mask)))
+        device = self.device
+        return pixels.to(device), image_mask.to(device), tokens.to(device), text_mask.to(device)
 
     def embed(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Tensor:
         """(b, d) normalized embeddings of images and texts, as `encode` takes them."""
@@ -378,7 +387,7 @@ class Encoder(nn.Module):
         def build(config: EncoderConfig) -> Encoder:
             read_json(folder / "config.json", StoredConfig)
             text = config.model["text_cfg"]
-            stored = {name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if name in text}
+            stored: dict[str, Any] = {name: str(folder / TEXT_FOLDER) for name in TEXT_NAMES if name in text}
             if "hf_model_name" in text:
                 stored["hf_model_pretrained"] = False
             if stored and not (folder / TEXT_FOLDER).is_dir():

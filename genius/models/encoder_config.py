@@ -18,9 +18,7 @@ TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer
 
 Side = Annotated[int, Field(ge=1, le=1024)]  # of an image, in pixels
 Sides = Side | tuple[Side, Side]
-Deviation = Annotated[float, Field(ge=1e-3, le=1e3)]
-Color = tuple[float, float, float]
-Stored = Literal[TEXT_FOLDER]
+Stored = Literal["text"]  # TEXT_FOLDER
 
 
 class VisionConfig(BaseModel):
@@ -59,22 +57,6 @@ class TextConfig(BaseModel):
     hf_model_pretrained: Literal[False] = False
 
 
-class HeadsConfig(BaseModel):
-    """Arguments of add_residual_heads."""
-
-    model_config = EXACT
-    hidden: Size
-    image_dropout: Annotated[float, Field(ge=0, lt=1)]
-    text_dropout: Annotated[float, Field(ge=0, lt=1)]
-
-
-class FusionLayers(BaseModel):
-    """Feature fusion, see feature_fusion.py."""
-
-    model_config = EXACT
-    layers: Size
-
-
 class ModelConfig(BaseModel):
     """As VisionConfig, of an open_clip model."""
 
@@ -82,31 +64,21 @@ class ModelConfig(BaseModel):
     embed_dim: Size
     vision_cfg: VisionConfig
     text_cfg: TextConfig
-    residual_heads: HeadsConfig | None = None
-    blip: bool = False
-    fusion: FusionLayers | None = None
 
 
 class Preprocessing(BaseModel):
-    """open_clip's PreprocessCfg."""
+    """As VisionConfig, of open_clip's PreprocessCfg."""
 
-    model_config = EXACT
+    model_config = LOOSE
     size: Sides
-    mode: Literal["RGB"] = "RGB"
-    mean: Color
-    std: tuple[Deviation, Deviation, Deviation]
-    interpolation: Literal["bicubic", "bilinear", "random"] = "bicubic"
-    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"
-    fill_color: Annotated[int, Field(ge=0, le=255)] = 0
 
 
 class StoredConfig(BaseModel):
     """An EncoderConfig in a file, which may come from a stranger."""
 
-    model_config = EXACT
+    model_config = LOOSE
     model: ModelConfig
     preprocess: Preprocessing
-    source: str = ""
 
 
 class TowerFile(BaseModel):

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -57,7 +58,9 @@ class FeatureFusionEncoder(Encoder):
         fused.clip.load_state_dict(encoder.clip.state_dict(), strict=False)  # BLIP-FF has other parts behind its towers
         return fused
 
-    def forward(self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor) -> Tensor:
+    def forward(  # type: ignore[override]  # an embedding in place of features
+        self, pixels: Tensor, image_mask: Tensor, tokens: Tensor, text_mask: Tensor
+    ) -> Tensor:
         """(b, d) normalized embeddings of b inputs, some of which lack an image or a text; arguments as Encoder's."""
         tokens, image_tokens = self._all_tokens(tokens, text_mask), self._image_tokens(pixels, image_mask)
         if isinstance(self.clip, BlipTowers):
@@ -68,7 +71,7 @@ class FeatureFusionEncoder(Encoder):
 
     @torch.inference_mode()
     def embed(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Tensor:
-        return self.encode(images, texts)
+        return self(*self.inputs(images, texts))
 
     def _fuse(self, tokens: Tensor, image_tokens: Tensor) -> Tensor:
         """(b, n) and (b, m, d) -> (b, d): fusion layers over all tokens, averaged."""
@@ -125,7 +128,7 @@ def fusion_layers(dim: int, layers: int) -> nn.Module:
     return stack
 
 
-def check_towers(clip: nn.Module) -> None:
+def check_towers(clip: Any) -> None:
     """Raise UserError if a tower does not give its tokens."""
     visual, text = clip.visual, getattr(clip, "text", clip)
     pooled = isinstance(visual, TimmModel) and "pool" in visual.head._modules
@@ -140,7 +143,7 @@ def check_towers(clip: nn.Module) -> None:
         )
 
 
-def image_tokens(clip: nn.Module, pixels: Tensor) -> Tensor:
+def image_tokens(clip: Any, pixels: Tensor) -> Tensor:
     """(i, 3, s, s) -> (i, m, d): the tokens or places of the image tower, each projected; BLIP's are not, (i, m, u)."""
     visual = clip.visual
     if isinstance(clip, BlipTowers):
@@ -152,7 +155,7 @@ def image_tokens(clip: nn.Module, pixels: Tensor) -> Tensor:
     return visual.head(states.flatten(2).mT if states.ndim == 4 else states)
 
 
-def text_tokens(clip: nn.Module, tokens: Tensor) -> Tensor:
+def text_tokens(clip: Any, tokens: Tensor) -> Tensor:
     """(b, n) -> (b, n, d): the projected tokens of open_clip's text tower."""
     tower, n = getattr(clip, "text", clip), tokens.shape[1]
     states = tower.token_embedding(tokens) + tower.positional_embedding[:n]

@@ -28,13 +28,15 @@ def fold_batch_norms(tower: nn.Module) -> int:
         before = norm.args[0] if norm.op == "call_module" and norm.args else None
         if not isinstance(before, fx.Node) or before.op != "call_module" or len(before.users) > 1:
             continue
-        convolution, batch_norm = tower.get_submodule(before.target), tower.get_submodule(norm.target)
+        first, second = str(before.target), str(norm.target)
+        convolution, batch_norm = tower.get_submodule(first), tower.get_submodule(second)
         if type(convolution) not in CONVOLUTIONS or type(batch_norm) not in BATCH_NORMS:
             continue
-        if batch_norm.running_mean is None or called.count(before.target) > 1 or called.count(norm.target) > 1:
+        assert isinstance(convolution, nn.Conv2d) and isinstance(batch_norm, nn.BatchNorm2d)
+        if batch_norm.running_mean is None or called.count(first) > 1 or called.count(second) > 1:
             continue
-        tower.set_submodule(before.target, fuse_conv_bn_eval(convolution, batch_norm))
-        tower.set_submodule(norm.target, after_norm(batch_norm))
+        tower.set_submodule(first, fuse_conv_bn_eval(convolution, batch_norm))
+        tower.set_submodule(second, after_norm(batch_norm))
         folded += 1
     return folded
 

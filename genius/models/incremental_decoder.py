@@ -179,7 +179,7 @@ class IncrementalDecoder:
         """
         config, level = self.config, cache.level
         cache.level += 1
-        if codes is None:
+        if parents is None or codes is None:
             hidden, log_sum = self._first_hidden(cache, whole_vocabulary)  # (r, m), (r,)
         else:
             query = torch.arange(len(parents), device=parents.device)[:, None]

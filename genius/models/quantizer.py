@@ -111,11 +111,11 @@ class ResidualQuantizer(nn.Module):
 
     def _state(self, level: int) -> tuple[Tensor, Tensor, Tensor]:
         """Codebook (k, d), shares (k,) and sums (k, d) of a level."""
-        return tuple(self._buffer(name, level) for name in ("codebook", *(part[:-1] for part in EMA_BUFFERS)))
+        return self._buffer("codebook", level), self._buffer("cluster_size", level), self._buffer("embed_avg", level)
 
     def _buffer(self, name: str, level: int) -> Tensor:
-        """A level's own buffer, or the one that it shares with the levels after the first."""
-        return getattr(self, f"{name}_{min(level, 1) if self.config.shared else level}")
+        """The buffer of a level; the levels after the first may share one."""
+        return self.get_buffer(f"{name}_{min(level, 1) if self.config.shared else level}")
 
     @torch.no_grad()
     def encode(self, z: Tensor, modality: Tensor | None = None) -> Tensor:
@@ -132,7 +132,11 @@ class ResidualQuantizer(nn.Module):
 
     def decode(self, codes: Tensor) -> Tensor:
         """Codes (b, m) of the first m ≤ M levels -> quantized vectors (b, d), the sums of their codewords."""
-        return sum(codebook[codes[:, level]] for level, codebook in enumerate(self.codebooks[: codes.shape[1]]))
+        codebooks = self.codebooks[: codes.shape[1]]
+        total = codebooks[0][codes[:, 0]]
+        for level, codebook in enumerate(codebooks[1:], start=1):
+            total = total + codebook[codes[:, level]]
+        return total
 
     def forward(self, z: Tensor, modality: Tensor) -> QuantizedBatch:
         """Quantize a training batch z (b, d), modality (b,); in train mode this updates the codebooks."""
@@ -204,9 +208,9 @@ class ResidualQuantizer(nn.Module):
             if self._is_classified(level):
                 continue
             if level == 0 and self.config.modality_code == "forced":
-                for code in range(len(codebook)):
-                    if (modality == code).any():
-                        codebook[code] = z[modality == code].mean(0)
+                for kind in range(len(codebook)):
+                    if (modality == kind).any():
+                        codebook[kind] = z[modality == kind].mean(0)
             else:
                 codebook.copy_(kmeans(residual, len(codebook), iterations, seed + level))
             code = self._nearest(level, residual, modality)

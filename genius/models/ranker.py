@@ -46,15 +46,16 @@ class RankerConfig:
 class Ranker(nn.Module):
     """A weighted sum of RANKER_PARTS, and a bias for each modality of candidates."""
 
+    residual_map: Tensor  # (3 · d, 2d) A of each modality, one below another
+    residual_bias: Tensor  # (3, d) a of each modality
+
     def __init__(self, config: RankerConfig):
         super().__init__()
         self.config = config
         self.weight = nn.Parameter(torch.zeros(len(RANKER_PARTS)))
         self.bias = nn.Parameter(torch.zeros(len(Modality)))
-        self.register_buffer(
-            "residual_map", torch.zeros(len(Modality) * config.dim, 2 * config.dim)
-        )  # A, one below another
-        self.register_buffer("residual_bias", torch.zeros(len(Modality), config.dim))  # a
+        self.register_buffer("residual_map", torch.zeros(len(Modality) * config.dim, 2 * config.dim))
+        self.register_buffer("residual_bias", torch.zeros(len(Modality), config.dim))
 
     @property
     def maps(self) -> Tensor:
@@ -66,7 +67,8 @@ class Ranker(nn.Module):
 
         Then ⟨z, A [e'; ẑ'] + a⟩ is an inner product with e' and one with ẑ'.
         """
-        return *torch.einsum("mij,bi->bmj", self.maps, z).chunk(2, dim=-1), z @ self.residual_bias.T
+        by_embedding, by_id = torch.einsum("mij,bi->bmj", self.maps, z).chunk(2, dim=-1)
+        return by_embedding, by_id, z @ self.residual_bias.T
 
     def forward(self, parts: Tensor, modality: Tensor) -> tuple[Tensor, Tensor]:
         """parts (t, p) of candidates with these modalities (t,) -> scores (t,), and the shares of the parts (t, p + 1).
@@ -79,13 +81,13 @@ class Ranker(nn.Module):
     @torch.no_grad()
     def explained(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor) -> float:
         """The share of ‖z − ẑ‖² of items that the map explains; arguments as of `fit_residuals`."""
-        left = 0.0
+        remaining = 0.0
         for kind in modality.unique().tolist():
-            own = modality == kind
-            inputs = torch.cat([embeddings[own], quantized[own]], dim=1)  # (n, 2d)
-            derived = quantized[own] + inputs @ self.maps[kind].T + self.residual_bias[kind]
-            left += float((z[own] - derived).square().sum())
-        return 1 - left / max(float((z - quantized).square().sum()), 1e-12)
+            chosen = modality == kind
+            inputs = torch.cat([embeddings[chosen], quantized[chosen]], dim=1)  # (n, 2d)
+            derived = quantized[chosen] + inputs @ self.maps[kind].T + self.residual_bias[kind]
+            remaining += float((z[chosen] - derived).square().sum())
+        return 1 - remaining / max(float((z - quantized).square().sum()), 1e-12)
 
     @torch.no_grad()
     def fit_residuals(self, z: Tensor, quantized: Tensor, embeddings: Tensor, modality: Tensor, ridge: float) -> None:

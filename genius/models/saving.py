@@ -1,7 +1,7 @@
 """How a trained part is stored: a folder with config.json and model.safetensors.
 
-The same weights give the same bytes. A folder may come from a stranger: nothing is allocated that the weights do not
-fill, and weights that are not finite, or of another shape or type, are refused.
+The same weights give the same bytes. Weights that are not finite, or of another shape or type than the config says, are
+refused.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import math
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +17,6 @@ import torch
 from safetensors import safe_open
 from safetensors import torch as safetensors
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from genius.errors import UserError
 from genius.files import sort_metadata
@@ -30,8 +27,6 @@ SCALE = ".scale"  # after the name of an 8-bit matrix
 LARGE = 2**16  # numbers of a matrix that is stored in 8 bits
 WEIGHTS = "model.safetensors"
 FLOATS = (torch.float16, torch.float32)  # that this project writes
-SLACK = 4  # times as many tensors and numbers as are stored may be allocated, for tied weights and buffers,
-MORE_TENSORS, MORE_NUMBERS = 500, 2**24  # and these in addition
 
 
 def save_model(
@@ -72,41 +67,14 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     try:
         config = read_json(folder / "config.json", config_class)
         check_tensor_size(folder / WEIGHTS)
+        model = build(config)
         with safe_open(folder / WEIGHTS, "pt") as stored:
-            with AllocationLimit(stored):
-                model = build(config)
             _load_weights(model, stored, optional)
     except UserError:
         raise
     except Exception as error:  # open_clip, timm, transformers and tokenizers raise many types
         raise UserError(f"{folder} cannot be loaded ({one_line(error)}); train this part again") from error
     return model.eval()
-
-
-class AllocationLimit(TorchDispatchMode):
-    """Refuses to build a model that needs much more memory than its weights fill: a config can ask for any size."""
-
-    def __init__(self, stored: safe_open):
-        super().__init__()
-        shapes = [stored.get_slice(name).get_shape() for name in stored.keys()]  # noqa: SIM118
-        self.tensors = SLACK * len(shapes) + MORE_TENSORS
-        self.numbers = SLACK * sum(map(math.prod, shapes)) + MORE_NUMBERS
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if _takes_device(function):  # so it makes a tensor, of which the shape is known without making it
-            self._count(function(*args, **kwargs | {"device": "meta"}))
-        return function(*args, **kwargs)
-
-    def _count(self, made: Tensor) -> None:
-        self.tensors, self.numbers = self.tensors - 1, self.numbers - made.numel()
-        if min(self.tensors, self.numbers) < 0:
-            raise ValueError("its config describes a larger model than its weights fill")
-
-
-@cache
-def _takes_device(function: torch._ops.OpOverload) -> bool:
-    return any(argument.name == "device" for argument in function._schema.arguments)
 
 
 def _save_eight_bit(model: nn.Module, file: Path) -> None:
@@ -121,35 +89,35 @@ def _save_eight_bit(model: nn.Module, file: Path) -> None:
 
 def _load_weights(model: nn.Module, stored: safe_open, optional: tuple[str, ...]) -> None:
     """Load weights, 8-bit ones too. Raises ValueError if they are not those of the model."""
-    own, names = model.state_dict(), set(stored.keys())
+    weights, names = model.state_dict(), set(stored.keys())
     scales = {name + SCALE for name in names if stored.get_slice(name).get_dtype() == "I8"}
-    loaded = {tensor.data_ptr() for name, tensor in own.items() if name in names}
+    loaded = {weight.data_ptr() for name, weight in weights.items() if name in names}
     missing = [
         name
-        for name in own.keys() - names
-        if not name.startswith(optional) and own[name].data_ptr() not in loaded  # else it is tied to a loaded weight
+        for name in weights.keys() - names
+        if not name.startswith(optional) and weights[name].data_ptr() not in loaded  # else tied to a loaded weight
     ]
-    if wrong := [*missing, *(names - own.keys() - scales)]:
+    if wrong := [*missing, *(names - weights.keys() - scales)]:
         raise ValueError(f"weights are missing or unknown, such as {min(wrong)}")
-    tensors = {name: _read_weight(stored, name, own[name]) for name in sorted(names - scales)}
+    tensors = {name: _read_weight(stored, name, weights[name]) for name in sorted(names - scales)}
     model.load_state_dict(tensors, strict=False)
 
 
-def _read_weight(stored: safe_open, name: str, own: Tensor) -> Tensor:
-    """A stored weight that can replace `own`: fp32 if it was stored in 8 bits, else as it was stored."""
-    if tuple(stored.get_slice(name).get_shape()) != own.shape:
+def _read_weight(stored: safe_open, name: str, weight: Tensor) -> Tensor:
+    """A stored weight that can replace this one: fp32 if it was stored in 8 bits, else as it was stored."""
+    if tuple(stored.get_slice(name).get_shape()) != weight.shape:
         shape = tuple(stored.get_slice(name).get_shape())
-        raise ValueError(f"{name} has the shape {shape}, its config says {tuple(own.shape)}")
+        raise ValueError(f"{name} has the shape {shape}, its config says {tuple(weight.shape)}")
     tensor = stored.get_tensor(name)
-    if tensor.dtype == torch.int8 and own.is_floating_point():
-        if name + SCALE not in stored.keys() or own.ndim != 2:  # noqa: SIM118
+    if tensor.dtype == torch.int8 and weight.is_floating_point():
+        if name + SCALE not in stored.keys() or weight.ndim != 2:  # noqa: SIM118
             raise ValueError(f"{name} has no scales that fit it")
         scale = stored.get_tensor(name + SCALE)
         if scale.shape != tensor.shape[:1] or not scale.is_floating_point():
             raise ValueError(f"{name} has no scales that fit it")
         tensor = restore_rows(tensor, scale)
-    elif tensor.dtype != own.dtype and not (tensor.dtype in FLOATS and own.is_floating_point()):
-        raise ValueError(f"{name} holds {tensor.dtype}, not {own.dtype}")
+    elif tensor.dtype != weight.dtype and not (tensor.dtype in FLOATS and weight.is_floating_point()):
+        raise ValueError(f"{name} holds {tensor.dtype}, not {weight.dtype}")
     if not tensor.isfinite().all():
         raise ValueError(f"{name} holds a number that is not finite")
     return tensor

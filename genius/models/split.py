@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from open_clip import CoCa
@@ -33,7 +34,7 @@ class SplitEncoder:
     image_head: nn.Module  # (b, t) -> (b, d)
     text_head: nn.Module  # (b, u) -> (b, d)
 
-    def __init__(self, clip: nn.Module, encode_images: Encode, encode_texts: Encode):
+    def __init__(self, clip: Any, encode_images: Encode, encode_texts: Encode):
         """encode_images, encode_texts: encode pixels (b, 3, s, s) and tokens (b, n) with `clip`.
 
         Raises UserError if a tower has no head that can be split off.
@@ -52,7 +53,7 @@ class SplitEncoder:
         return self._encode_texts(tokens)
 
 
-def _split(clip: nn.Module, tower: nn.Module, encode: Encode) -> tuple[nn.Module, Encode]:
+def _split(clip: Any, tower: Any, encode: Encode) -> tuple[nn.Module, Encode]:
     """The head of a tower, and a function that encodes without it."""
     if isinstance(clip, CoCa):
         head = None  # it normalizes its features behind the projection

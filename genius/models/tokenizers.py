@@ -70,6 +70,9 @@ class ShortTokenizer(open_clip.SimpleTokenizer):
     Merges are ordered by frequency, so keeping the first ones gives the tokenizer of a shorter training.
     """
 
+    encoder: dict[str, int]
+    bpe_ranks: dict[tuple[str, str], int]
+
     def __init__(self, vocabulary: int, context_length: int):
         """Raises UserError if the vocabulary is too small for all bytes."""
         super().__init__(context_length=context_length)

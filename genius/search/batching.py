@@ -26,7 +26,9 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-Queued, Options, Answer = TypeVar("Queued"), TypeVar("Options"), TypeVar("Answer")
+Queued = TypeVar("Queued")
+Options = TypeVar("Options")
+Answer = TypeVar("Answer")
 Work = Callable[[list[Queued], Options], Sequence[Answer]]
 
 PAUSE = 0.001  # seconds
@@ -41,7 +43,9 @@ class Batcher:
         self._thread.start()
         weakref.finalize(self, self._requests.put, None)
 
-    def run(self, work: Work, queries: Sequence[Queued], options: Options, size: int) -> list[Answer]:
+    def run(
+        self, work: Work[Queued, Options, Answer], queries: Sequence[Queued], options: Options, size: int
+    ) -> list[Answer]:
         """work(queries, options) on the batching thread; one answer per query, in order.
 
         work: gets at most `size` queries at once, other callers' among them if they ask for the same work with equal
@@ -55,10 +59,10 @@ class Batcher:
 
     def call(self, function: Callable[[], Answer]) -> Answer:
         """function() on the batching thread, by itself."""
-        (answer,) = self.run(lambda *_: [function()], [None], None, size=1)
-        return answer
+        answers: list[Answer] = self.run(lambda *_: [function()], [None], None, size=1)
+        return answers[0]
 
-    def _wait(self, request: _Request) -> Sequence[Answer]:
+    def _wait(self, request: _Request) -> Sequence[Any]:
         try:  # before it is queued: an interrupt may come at any time
             self._requests.put(request)
             return request.future.result()
@@ -80,16 +84,21 @@ class _Request:
 
 def _serve(requests: SimpleQueue[_Request | None]) -> None:
     """The thread. It refers to the queue alone, so between two batches it keeps no engine alive."""
-    waiting: list[_Request | None] = []
-    while True:
-        if not waiting:
-            waiting.append(requests.get())
-        while not requests.empty():
-            waiting.append(requests.get())
-        if None in waiting:  # whoever waits holds the Batcher, so no one does
-            return
+    waiting: list[_Request] = []
+    while _receive(requests, waiting):
         if _work_on(_next_batch(waiting)) > 1:
             time.sleep(PAUSE)
+
+
+def _receive(requests: SimpleQueue[_Request | None], waiting: list[_Request]) -> bool:
+    """Move all requests from the queue to `waiting`, at least one. False if no more will come: none waits then, for
+    whoever waits holds the Batcher."""
+    while not waiting or not requests.empty():
+        request = requests.get()
+        if request is None:
+            return False
+        waiting.append(request)
+    return True
 
 
 def _next_batch(waiting: list[_Request]) -> list[_Request]:
@@ -97,7 +106,7 @@ def _next_batch(waiting: list[_Request]) -> list[_Request]:
     batch: list[_Request] = []
     for request in waiting:
         first = batch[0] if batch else request
-        room = first.size - sum(len(other.queries) for other in batch)
+        room = first.size - sum(len(joined.queries) for joined in batch)
         joins = (request.work, request.options) == (first.work, first.options) and len(request.queries) <= room
         if joins and request.future.set_running_or_notify_cancel():
             batch.append(request)

@@ -143,6 +143,7 @@ class Recorder:
             self._trace_level(prefixes, continuations, best)
 
     def _trace_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor) -> None:
+        assert self._traces is not None
         log_valid = self._log_valid(prefixes, continuations)
         for i, query in enumerate(prefixes.query.tolist()):
             shown = best[i, : TRACE_FACTOR * self._beams]

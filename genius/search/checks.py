@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real
+from typing import TypeGuard
 
 from PIL.Image import Image
 
@@ -109,12 +110,12 @@ def check_query(query: Query) -> None:
 
 def _whole_number(name: str, value: object, maximum: int) -> int:
     """A slider may send 10.0 for 10."""
-    if not _is_number(value) or value != int(value) or not 1 <= value <= maximum:
+    if not _is_number(value) or not 1 <= value <= maximum or value != int(value):
         raise UserError(f"The {name} must be a whole number from 1 to {maximum}, not {quoted(value)}.")
     return int(value)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     return isinstance(value, int) or math.isfinite(value)  # math.isfinite fails for an int that no float can hold

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from genius.index.segments import Vectors
 from genius.search.beam_state import Beams
 from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
@@ -26,7 +27,7 @@ LINKS = 32  # neighbors of a node of HNSW, M of its paper (Malkov and Yashunin 2
 
 
 def flat_search(
-    embeddings: np.ndarray, queries: np.ndarray, k: int, rows: np.ndarray | None = None
+    embeddings: Vectors, queries: np.ndarray, k: int, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k nearest items by cosine, exactly: (cosines, rows), (b, k) each, padded with −inf and −1.
 
@@ -83,8 +84,8 @@ def quantized_search(
             scores, places = (inner - norm).topk(min(k, len(ids)))
             yield scores.cpu().numpy(), ids[places.cpu().numpy()]
 
-    scores, ids = _best(parts(), len(features), min(k, table.distinct))
-    low, scores = torch.from_numpy(ids), torch.from_numpy(scores)
+    best, ids = _best(parts(), len(features), min(k, table.distinct))
+    low, scores = torch.from_numpy(ids), torch.from_numpy(best)
     return Beams(
         low,
         torch.from_numpy(ids + table.bucket_sizes(ids)),
@@ -96,10 +97,11 @@ def quantized_search(
     )
 
 
-def build_hnsw(embeddings: np.ndarray) -> faiss.IndexHNSWFlat:
+def build_hnsw(embeddings: Vectors) -> faiss.IndexHNSWFlat:
     """A hierarchical navigable small-world graph. Set `index.hnsw.efSearch` to search."""
     index = faiss.IndexHNSWFlat(embeddings.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
-    return add_all(index, embeddings)
+    add_all(index, embeddings)
+    return index
 
 
 def hnsw_bytes(items: int, dim: int) -> int:
@@ -108,7 +110,7 @@ def hnsw_bytes(items: int, dim: int) -> int:
     return items * (4 * dim + 4 * 2 * LINKS)
 
 
-def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.IndexIVFPQ:
+def build_ivf_pq(embeddings: Vectors, lists: int, code_bytes: int, training: int) -> faiss.Index:
     """Inverted lists of product-quantized vectors, trained on `training` of them, at least two.
 
     code_bytes must divide the dim; fewer than 256 vectors to train on give codes of fewer bits than a byte. Set
@@ -120,14 +122,14 @@ def build_ivf_pq(embeddings: np.ndarray, lists: int, code_bytes: int, training: 
     )  # np: no polysemous training, which is slow and unused here
     sample = np.random.default_rng(0).permutation(len(embeddings))[:training]
     index.train(_float32(embeddings[np.sort(sample)]))
-    return add_all(index, embeddings)
+    add_all(index, embeddings)
+    return index
 
 
-def add_all(index: faiss.Index, embeddings: np.ndarray) -> faiss.Index:
-    """The index, with all embeddings (n, d) added in float32, block by block."""
+def add_all(index: faiss.Index, embeddings: Vectors) -> None:
+    """Add all embeddings (n, d) in float32, block by block."""
     for part in _parts(np.arange(len(embeddings))):
         index.add(_float32(embeddings[part]))
-    return index
 
 
 def _best(parts: Iterable[tuple[np.ndarray, np.ndarray]], queries: int, k: int) -> tuple[np.ndarray, np.ndarray]:

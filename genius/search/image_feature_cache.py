@@ -32,18 +32,16 @@ class ImageFeatureCache:
 
     def encode(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Features:
         """As `Encoder.encode`, for b queries; each image that is not in the cache passes the image tower once."""
-        digests = [image and _digest(image) for image in images]
-        pairs = zip(images, digests, strict=True)
-        new = {digest: at for at, digest in reversed([*enumerate(digests)]) if digest and digest not in self._features}
-        missing = [image if new.get(digest) == at else None for at, (image, digest) in enumerate(pairs)]
+        digests = {at: _digest(image) for at, image in enumerate(images) if image is not None}
+        first = {digest: at for at, digest in reversed(digests.items()) if digest not in self._features}
+        missing = [image if at in first.values() else None for at, image in enumerate(images)]
         features = self.encoder.encode(missing, texts)
-        for digest, at in new.items():
+        for digest, at in first.items():
             self._features[digest] = features.image[at].clone()
-        for at, digest in enumerate(digests):
-            if digest:
-                self._features.move_to_end(digest)
-                features.image[at] = self._features[digest]
-                features.image_mask[at] = True
+        for at, digest in digests.items():
+            self._features.move_to_end(digest)
+            features.image[at] = self._features[digest]
+            features.image_mask[at] = True
         while len(self._features) > self.capacity:
             self._features.popitem(last=False)
         return features

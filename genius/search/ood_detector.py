@@ -75,11 +75,13 @@ class OODDetector:
         if not groups or min(len(groups[0]), len(validation)) < MIN_IMAGES:
             return None
         fitted = [_gaussian(group) for group in groups]
-        detector = cls(*(np.array(parts, np.float32) for parts in zip(*fitted, strict=True)), np.empty(len(groups)))
-        own_distances = [detector.distances(group)[:, number] for number, group in enumerate(groups)]
+        means = np.array([mean for mean, _ in fitted], np.float32)
+        whitenings = np.array([whitening for _, whitening in fitted], np.float32)
+        detector = cls(means, whitenings, np.empty(len(groups)))
+        indexed = [detector.distances(group)[:, number] for number, group in enumerate(groups)]
         distances = detector.distances(validation)
-        nearest = (distances / [max(float(np.median(part)), MIN_SPREAD) for part in own_distances]).argmin(1)
-        for number, part in enumerate(own_distances):
+        nearest = (distances / [max(float(np.median(part)), MIN_SPREAD) for part in indexed]).argmin(1)
+        for number, part in enumerate(indexed):
             validated = distances[nearest == number, number]
             detector.thresholds[number] = np.quantile(validated if len(validated) >= MIN_IMAGES else part, INLIER_SHARE)
         return detector
@@ -94,7 +96,7 @@ class OODDetector:
 
     def exceed_thresholds(self, textures: np.ndarray) -> np.ndarray:
         """(b,) bool: which textures (b, t) are beyond the threshold of every dataset."""
-        return (self.distances(textures) > self.thresholds).all(-1)
+        return np.all(self.distances(textures) > self.thresholds, axis=-1)
 
     def is_out_of_distribution(self, image: Image.Image) -> bool:
         """Whether this RGB image is unlike the indexed ones."""

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from genius.index.segments import Vectors
 from genius.index.store import Index
 from genius.models.ranker import Ranker
 from genius.schema import RANKER_PARTS, GeneratedID, Hit
@@ -57,7 +58,7 @@ class RankerScorer:
         candidates: Candidates,
         beams: Beams,
         table: IDTable,
-        embeddings: np.ndarray,
+        embeddings: Vectors,
         modalities: np.ndarray,
         queries: Tensor,
         z: Tensor,
@@ -108,7 +109,7 @@ class RankedCandidates:
 
 def rank_candidates(
     candidates: Candidates,
-    embeddings: np.ndarray,
+    embeddings: Vectors,
     queries: np.ndarray,
     k: int,
     rerank: bool = True,
@@ -200,7 +201,7 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
 
 
 def _cosines(
-    embeddings: np.ndarray, rows: np.ndarray, queries: np.ndarray, query: np.ndarray, normalize: bool
+    embeddings: Vectors, rows: np.ndarray, queries: np.ndarray, query: np.ndarray, normalize: bool
 ) -> np.ndarray:
     """(t,) inner products of embeddings[rows] and queries[query]; reads only these rows."""
     cosines = np.empty(len(rows), dtype=np.float32)

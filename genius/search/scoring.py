@@ -37,18 +37,18 @@ class Scorer:
     ):
         """bounded: compute bounds; otherwise they equal the gains. first_codes (c,): the valid ones, ascending."""
         self.decoder, self.weight, self.whole_vocabulary, self.bounded = decoder, weight, whole_vocabulary, bounded
-        self.cache = decoder.start(features, beams, first_codes) if weight > 0 else None
+        self.cache = decoder.start(features, beams, first_codes) if weight > 0 else None  # geometry alone needs none
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 
     def next_level(self, prefixes: Prefixes, decoded: Tensor) -> Scores:
         """Score the codes of the next level after the open beams; decoded (b, w) bool: which beams are open."""
         rows = None if decoded.all() else decoded.flatten().nonzero()[:, 0]
-        before = (prefixes.parent, prefixes.code) if self.level else (None, None)
-        if self.weight > 0:
-            log_probs = self.decoder.step(self.cache, *before, rows, self.whole_vocabulary)
+        parents, codes = (prefixes.parent, prefixes.code) if self.level else (None, None)
+        if self.cache is not None:
+            log_probs = self.decoder.step(self.cache, parents, codes, rows, self.whole_vocabulary)
         if self.weight < 1:
-            geometry, bounds = self._geometry(*before, rows)
+            geometry, bounds = self._geometry(parents, codes, rows)
         self.level += 1
         if self.weight == 1:
             return Scores(self._readable(log_probs), log_probs, log_probs)
@@ -72,7 +72,7 @@ class Scorer:
         The sum over all codes is ‖r‖² − ‖final residual‖², and codewords whose norms sum to ρ leave a residual of at
         least ‖r − e‖ − ρ.
         """
-        if codes is not None:
+        if parents is not None and codes is not None:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             self.residual = self.residual[query, parents] - self.decoder.codebooks[self.level - 1][codes]
         residual = self.residual.flatten(0, 1)

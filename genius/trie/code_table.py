@@ -108,5 +108,6 @@ class CodeTable:
             np.array([prefix + (0,) * len(open_sizes), prefix + tuple(size - 1 for size in open_sizes)]),
             self.code_sizes,
         )
-        ids, (first, last) = (packed.view(f"S{packed.shape[1]}")[:, 0] for packed in (self.table.packed, ends))
+        kind = f"S{ends.shape[1]}"
+        ids, (first, last) = self.table.packed.view(kind)[:, 0], ends.view(kind)[:, 0]
         return slice(int(np.searchsorted(ids, first)), int(np.searchsorted(ids, last, side="right")))

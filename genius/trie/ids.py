@@ -224,11 +224,11 @@ class IDTable:
         return self.from_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
 
 
-def search_sorted(values: np.ndarray, wanted: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
+def search_sorted(values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
     """np.searchsorted of integers, without the copy of all values that it makes for integers of another type."""
-    wanted, limits = np.asarray(wanted), np.iinfo(values.dtype)
-    places = np.searchsorted(values, wanted.clip(limits.min, limits.max).astype(values.dtype), side)
-    return np.where(wanted > limits.max, len(values), np.where(wanted < limits.min, 0, places))
+    keys, limits = np.asarray(keys), np.iinfo(values.dtype)
+    places = np.searchsorted(values, keys.clip(limits.min, limits.max).astype(values.dtype), side)
+    return np.where(keys > limits.max, len(values), np.where(keys < limits.min, 0, places))
 
 
 def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:

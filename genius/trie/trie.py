@@ -61,12 +61,13 @@ class Trie:
         self.items = len(table)
         self._fields = fields(table.code_sizes)
         self._bounds = self.crowded.levels.tolist()
-        self._low, self._first_edge, self._edge_code, self._edge_low = (
-            torch.from_numpy(array).to(device) for array in self.crowded[:4]
-        )
-        self._packed, self._shared, self._sizes = (
-            torch.from_numpy(array).to(device) for array in (table.packed, table.shared, table.sizes)
-        )
+        self._low = torch.from_numpy(self.crowded.low).to(device)
+        self._first_edge = torch.from_numpy(self.crowded.first_edge).to(device)
+        self._edge_code = torch.from_numpy(self.crowded.edge_code).to(device)
+        self._edge_low = torch.from_numpy(self.crowded.edge_low).to(device)
+        self._packed = torch.from_numpy(table.packed).to(device)
+        self._shared = torch.from_numpy(table.shared).to(device)
+        self._sizes = torch.from_numpy(table.sizes).to(device)
 
     @property
     def device(self) -> torch.device:
@@ -99,11 +100,11 @@ class Trie:
 
     def children(self, nodes: Tensor, level: int) -> Children:
         """All extensions of the prefixes `nodes` (p,), each `level` codes long, by one code."""
-        found = self._children(nodes, level)
+        children = self._children(nodes, level)
         if level >= len(self.prefix):
-            return found
-        wanted = found.code == self.prefix[level]
-        return Children(found.owner[wanted], found.code[wanted], found.node[wanted])
+            return children
+        valid = children.code == self.prefix[level]
+        return Children(children.owner[valid], children.code[valid], children.node[valid])
 
     def _children(self, nodes: Tensor, level: int) -> Children:
         """As `children`, without regard to `prefix`."""
@@ -147,8 +148,8 @@ class Trie:
         begins[1:] = (code[1:] != code[:-1]) | (owner[1:] != owner[:-1])
         begin = begins.nonzero()[:, 0]
         items = begin.diff(append=begin.new_tensor([len(owner)]))
-        owner, code, first = (values.index_select(0, begin) for values in (owner, code, position))
-        return Children(owner, code, self._node(first, items))
+        node = self._node(position.index_select(0, begin), items)
+        return Children(owner.index_select(0, begin), code.index_select(0, begin), node)
 
     def _node(self, low: Tensor, items: Tensor) -> Tensor:
         """(c,) nodes of the prefixes with `items` (c,) items from position low (c,) on."""
@@ -174,7 +175,7 @@ class Trie:
     def codes(self, positions: Tensor) -> Tensor:
         """Positions of items (p,) -> their codes (p, M) long, as `IDTable.codes` reads them."""
         columns = self._packed.index_select(0, positions).T.contiguous()  # (B, p): memory is read once for all levels
-        return torch.stack([_code(columns[field.first : field.last + 1], field) for field in self._fields], dim=1)
+        return torch.stack([_code([*columns[field.first : field.last + 1]], field) for field in self._fields], dim=1)
 
     def item_counts(self, nodes: Tensor) -> Tensor:
         """The number of items below each prefix: nodes (…,) -> (…,)."""
@@ -194,12 +195,11 @@ def _merge_children(mask: Tensor, first: Children, second: Children) -> Children
     """Children of p prefixes in order: `first` of those where mask (p,) is true, `second` of the others."""
     owner1, owner2 = mask.nonzero()[:, 0][first.owner], (~mask).nonzero()[:, 0][second.owner]
     position = torch.cat([_merge_positions(owner1, owner2, len(mask)), _merge_positions(owner2, owner1, len(mask))])
-    return Children(
-        *(
-            torch.empty_like(position).index_copy_(0, position, torch.cat(columns))
-            for columns in ((owner1, owner2), (first.code, second.code), (first.node, second.node))
-        )
-    )
+
+    def merged(values: Tensor, others: Tensor) -> Tensor:
+        return torch.empty_like(position).index_copy_(0, position, torch.cat([values, others]))
+
+    return Children(merged(owner1, owner2), merged(first.code, second.code), merged(first.node, second.node))
 
 
 def _merge_positions(owner: Tensor, others: Tensor, owners: int) -> Tensor:
@@ -237,17 +237,13 @@ def find_crowded_prefixes(table: IDTable) -> CrowdedPrefixes:
         edges += len(first)
         crowded = ~single & (items > MAX_SCANNED)
         low, high = first[crowded], (first + items)[crowded]
+    nothing = np.zeros(0, dtype=np.int32)
     return CrowdedPrefixes(
-        *(
-            np.concatenate([*parts, last]).astype(kind)
-            for parts, last, kind in (
-                (lows, [], np.int32),
-                (first_edges, [edges], np.int32),
-                (codes, [], np.int16),
-                (edge_lows, [], np.int32),
-                ([], bounds, np.int32),
-            )
-        )
+        np.concatenate([*lows, nothing]).astype(np.int32),
+        np.concatenate([*first_edges, [edges]]).astype(np.int32),
+        np.concatenate([*codes, nothing]).astype(np.int16),
+        np.concatenate([*edge_lows, nothing]).astype(np.int32),
+        np.array(bounds, dtype=np.int32),
     )
 
 

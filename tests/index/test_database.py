@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from genius.errors import UserError
-from genius.index.database import ReadOnlyDatabase, resumable_database, saved_progress, transaction
+from genius.index.database import PAGE, ReadOnlyDatabase, resumable_database, saved_progress, transaction
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY, text TEXT)"
 KILLED = f"""
@@ -55,7 +55,7 @@ def test_a_long_query_aside_delays_no_other(tmp_path):
     file = tmp_path / "numbers.sqlite"
     with resumable_database(file, TABLE) as database, transaction(database, 1):
         database.execute("INSERT INTO numbers VALUES (0, 'x')")
-    opened = ReadOnlyDatabase(file, TABLE)
+    opened = ReadOnlyDatabase(file)
     with opened._lock, opened.aside() as aside:  # another thread's query
         assert aside.select("SELECT text FROM numbers WHERE number = ?", 0) == [("x",)]
     assert opened.select("SELECT count(*) FROM numbers") == [(1,)]
@@ -65,13 +65,13 @@ def test_a_connection_aside_checks_a_file_that_nobody_has_checked_and_no_other(t
     file = tmp_path / "numbers.sqlite"
     with resumable_database(file, TABLE) as database, transaction(database, 1):
         database.execute("INSERT INTO numbers VALUES (0, 'x')")
-    with (
-        ReadOnlyDatabase(file, "CREATE TABLE other (number INTEGER)").aside() as aside,
-        pytest.raises(UserError, match="it holds other tables"),
-    ):
-        aside.select("SELECT 1")
-    opened = ReadOnlyDatabase(file, TABLE)
+    opened = ReadOnlyDatabase(file)
     opened.select("SELECT 1")
-    monkeypatch.setattr(ReadOnlyDatabase, "_check", None)
-    with opened.aside() as aside:
-        assert aside.select("SELECT text FROM numbers") == [("x",)]
+    with monkeypatch.context() as patch:
+        patch.setattr("genius.index.database.CHECKED", None)  # so that no check can be made
+        with opened.aside() as aside:
+            assert aside.select("SELECT text FROM numbers") == [("x",)]
+    whole = file.read_bytes()
+    file.write_bytes(whole[:PAGE] + b"\xff" * 100 + whole[PAGE + 100 :])
+    with ReadOnlyDatabase(file).aside() as aside, pytest.raises(UserError, match="cannot be read"):
+        aside.select("SELECT 1")

@@ -6,6 +6,7 @@ import pytest
 
 from genius.errors import UserError
 from training import folder
+from training.benchmarks import encoders
 from training.command_line import parse_arguments, reported_command
 
 
@@ -23,9 +24,10 @@ def test_a_collection_is_not_trained_into(tmp_path, monkeypatch):
         parse_arguments("training", "")
 
 
-def test_every_command_that_trains_refuses_a_negative_seed(tmp_path):
+@pytest.mark.parametrize("command", [folder.main, encoders.main])
+def test_every_command_that_trains_refuses_a_negative_seed(tmp_path, command):
     with pytest.raises(UserError, match="--seed -1: expected an integer of at least 0"):
-        folder.main([str(tmp_path), str(tmp_path / "run"), "--seed", "-1"])
+        command([str(tmp_path), str(tmp_path / "run"), "--seed", "-1"])
     assert not (tmp_path / "run").exists()
 
 
