@@ -30,17 +30,6 @@ def write_json(file: Path, value: Any) -> None:
     write_text(file, json.dumps(_without_nan(value), indent=1, allow_nan=False) + "\n")
 
 
-def write_report(file: Path, report: Any, text: str) -> None:
-    """Print `text`, then write it to `file`.md and the report to `file`.json.
-
-    Raises UserError if they cannot be written: what took hours to measure has been printed then.
-    """
-    print(text)
-    with disk_errors_explained(file.parent, "the report was printed, but not written"):
-        write_json(file.with_suffix(".json"), report)
-        write_text(file.with_suffix(".md"), text)
-
-
 def write_text(file: Path, text: str) -> None:
     """Write to a new file, then rename it, so that a reader never sees half of the text."""
     with written_aside(file) as aside:

@@ -7,8 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from genius.errors import UserError
-from genius.files import remove_folder, reserve_array, write_array, write_report, write_text, written_aside
+from genius.files import remove_folder, reserve_array, write_array, write_text, written_aside
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (0, 4), (7,), (2, 3, 4)])
@@ -75,16 +74,6 @@ def test_what_another_process_is_writing_stays(tmp_path):
         theirs.write_text("theirs")
         theirs.rename(tmp_path / "report.json")
     assert (tmp_path / "report.json").read_text() == "theirs" and len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_report_that_cannot_be_written_was_printed(tmp_path, monkeypatch, capsys):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UserError, match="the disk of .* is full .*; the report was printed, but not written"):
-        write_report(tmp_path / "retrieval", {"hit": 1}, "what took hours")
-    assert "what took hours" in capsys.readouterr().out and not list(tmp_path.iterdir())
 
 
 def test_a_folder_whose_deletion_was_killed_is_gone_and_its_rest_is_deleted_next_time(tmp_path, monkeypatch):
