@@ -208,7 +208,7 @@ def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
 
 def targets_table(pool: PoolFigures) -> Table:
     """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
-    shown = ("dense", "quantized", "geometry + re-rank", "beam + re-rank", "fast + re-rank", "fast + ranker")
+    shown = ("dense", "quantized", "beam", "geometry + re-rank", "beam + re-rank", "fast + re-rank", "fast + ranker")
     systems = [name for name in shown if name in pool.average.systems]
     columns: Columns = [(Column("seen: queries"), lambda row: row.queries_seen)]
     columns += [(Column(f"seen: {name}", "%"), lambda row, name=name: row.systems[name].seen) for name in systems]
