@@ -70,7 +70,8 @@ class Table:
 
     def words(self) -> list[bool]:
         """Which columns hold texts alone; they are left-aligned."""
-        return [all(isinstance(row[at], str | None) for row in self.rows) for at in range(len(self.columns))]
+        kinds = [{type(row[at]) for row in self.rows} - {type(None)} for at in range(len(self.columns))]
+        return [kind == {str} for kind in kinds]
 
     def bold(self) -> list[list[bool]]:
         """Which cells are the best of their column."""

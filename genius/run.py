@@ -122,7 +122,6 @@ class Manifest(BaseModel):
     stages: dict[str, dict[str, Any]] = {}
     sources: list[str] = []
     normalize_embeddings: bool = False
-    transferred: dict[str, str] = {}  # of a run with the parts of another one: its name, and its collection's
 
 
 class Run:

@@ -1,11 +1,11 @@
-"""The READMEs of the repository, taken apart: blocks of code, commands, links, headings and glossaries."""
+"""The READMEs of the repository, taken apart: blocks of code, commands, links and headings."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONT = ROOT / "README.md"
@@ -15,11 +15,10 @@ READMES = [
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"(?:^|\s\s)#.*")
-PROGRAMS = ("accelerate", "cp", "curl", "docker", "hf", "pip", "pytest", "python", "ruff", "torchrun")
+PROGRAMS = ("accelerate", "cp", "curl", "docker", "genius", "hf", "pip", "pytest", "python", "ruff", "torchrun")
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A fenced block."""
 
     readme: Path
@@ -32,8 +31,8 @@ def name(file: Path) -> str:
 
 
 def blocks(readme: Path, language: str | None = None) -> list[Block]:
-    found = [Block(readme, *match.groups()) for match in FENCE.finditer(readme.read_text())]
-    return [block for block in found if language in (None, block.language)]
+    every = [Block(readme, *match.groups()) for match in FENCE.finditer(readme.read_text())]
+    return [block for block in every if language in (None, block.language)]
 
 
 def prose(readme: Path) -> str:
@@ -51,37 +50,22 @@ def commands(readme: Path) -> list[str]:
 def inline_commands(readme: Path) -> list[str]:
     """Commands in the prose, between backticks."""
     spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose(readme)))
-    return [span for span in spans if span.split()[0] in PROGRAMS and " " in span]
-
-
-def all_commands() -> list[str]:
-    """Each command of any README once."""
-    return list(dict.fromkeys(command for readme in READMES for command in commands(readme)))
+    return [span for span in spans if span.split()[:1] and span.split()[0] in PROGRAMS and " " in span]
 
 
 def module_of(command: str) -> tuple[str, list[str]] | None:
-    """The module that a command runs with -m, or app for app.py, and the arguments; None for another program."""
+    """The module that a command runs, and the arguments; None for another program."""
     words = shlex.split(command.rpartition("&&")[2])
     while words and "=" in words[0]:  # variables of the environment
         words = words[1:]
+    if words[0] == "genius":
+        return "genius", words[1:]
     if "app.py" in words:
         return "app", words[words.index("app.py") + 1 :]
     if words[0] in ("python", "accelerate", "torchrun") and "-m" in words:
         at = words.index("-m")
         return words[at + 1], words[at + 2 :]
     return None
-
-
-def source_of(module: str) -> Path | None:
-    """The file that `python -m module` runs."""
-    path = ROOT / Path(*module.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__main__.py") if file.is_file()), None)
-
-
-def imported_by(source: Path) -> set[Path]:
-    """The files of the repository's modules that a file imports from."""
-    names = re.findall(r"^from ((?:genius|training)[\w.]*) import", source.read_text(), re.MULTILINE)
-    return set(filter(None, map(source_of, names)))
 
 
 def anchors(readme: Path) -> set[str]:
@@ -92,11 +76,5 @@ def anchors(readme: Path) -> set[str]:
 
 def links(readme: Path) -> list[str]:
     """The targets of links and pictures inside the repository."""
-    found = re.findall(r"\]\(([^)\s]+)\)", prose(readme))
-    return [target for target in found if not re.match(r"[a-z]+:", target)]
-
-
-def glossary(readme: Path) -> list[str]:
-    """The terms of the first table with the columns `term` and `meaning`."""
-    table = re.search(r"^\| term \| meaning \|\n\|[-|]+\|\n((?:\|.*\n)+)", readme.read_text(), re.MULTILINE)
-    return [row.split("|")[1].strip() for row in table[1].splitlines()]
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose(readme))
+    return [target for target in targets if not re.match(r"[a-z]+:", target)]

@@ -163,7 +163,7 @@ class Samples:
     def epoch(self, rng: np.random.Generator) -> np.ndarray:
         """A shuffled epoch: query numbers, and −1 − row for a candidate that is its own query."""
         settings = self.settings
-        order = self.data.pairs.epoch(rng, settings.upsample_to, settings.row_limit, settings.rows)
+        order = self.data.pairs.epoch(rng, settings.upsample_to, settings.rows)
         if settings.self_queries:
             order = np.concatenate([order, -1 - np.arange(len(self.candidates))])
         return rng.permutation(order)

@@ -114,25 +114,14 @@ class InputLoader:
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
-        self.pixels = self._open_images(collection, splits, cache, workers)
-
-    def _open_images(
-        self, collection: Collection, splits: Sequence[Pairs], cache: Path, workers: int
-    ) -> OpenedPixels | PixelCache:
-        squares = Squares(collection, round(MARGIN * self.side), self.encoder.config.preprocess["resize_mode"])
-        if not self.settings.cache_images:
-            return OpenedPixels(squares, workers)
-        with main_process_first():
-            return PixelCache(squares, self.image_paths(splits), cache, workers)
-
-    def image_paths(self, splits: Sequence[Pairs]) -> list[str]:
-        """The images of the candidates, then of the queries; an image may be there several times."""
-        paths = [item.image for item in self.items if item.image]
-        return paths + [image for pairs in splits for image in pairs.images if image]
-
-    def positions(self, rows: np.ndarray) -> np.ndarray:
-        """Candidate rows -> their positions in `items`."""
-        return np.searchsorted(self.candidate_rows, rows)
+        squares = Squares(collection, round(MARGIN * self.side), encoder.config.preprocess["resize_mode"])
+        if settings.cache_images:
+            paths = [item.image for item in self.items if item.image]
+            paths += [image for pairs in splits for image in pairs.images if image]
+            with main_process_first():
+                self.pixels = PixelCache(squares, paths, cache, workers)
+        else:
+            self.pixels = OpenedPixels(squares, workers)
 
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
@@ -142,107 +131,76 @@ class InputLoader:
         def plans() -> Iterator[tuple[InputPlan, InputPlan]]:
             for queries in batches:
                 positives = pairs.draw_positives(queries, rng)
-                yield (
-                    self._plan_queries(pairs, queries, positives, rng, training),
-                    self._plan_candidates(positives, rng, training),
-                )
+                query = self._plan_queries(pairs, queries, positives, rng, training)
+                items = [self.items[position] for position in np.searchsorted(self.candidate_rows, positives)]
+                images, texts = [item.image for item in items], [item.text for item in items]
+                no_swaps = np.full(len(positives), OWN_INSTRUCTION)
+                yield query, self._plan(positives, no_swaps, images, texts, rng, training)
 
-        return self._load(plans())
+        def paths(step: tuple[InputPlan, InputPlan]) -> list[str]:
+            return step[0].images + step[1].images
+
+        for (query, target), squares in self.pixels.ahead(plans(), paths):  # opened while the model computes
+            images = len(query.images)
+            yield self._inputs(query, squares[:images]), self._inputs(target, squares[images:])
 
     def _plan_queries(
         self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
     ) -> InputPlan:
         instructions = [str(rng.choice(pairs.instructions[query])) for query in queries]
-        drawn = np.full(len(queries), OWN_INSTRUCTION)
+        swaps = np.full(len(queries), OWN_INSTRUCTION)
         if training and self.swaps is not None:
-            drawn = self.swaps.draw(queries, rng)
-            instructions = self.swaps.replaced(instructions, drawn, rng)
+            swaps = self.swaps.draw(queries, positives, rng)
+            instructions = self.swaps.replaced(instructions, swaps, rng)
+        images = [pairs.images[query] for query in queries]
         texts = [
             query_text(phrasing, pairs.texts[query]) for phrasing, query in zip(instructions, queries, strict=True)
         ]
-        return self._plan_texts(queries, drawn, [pairs.images[query] for query in queries], texts, rng, training)
-
-    def _plan_candidates(self, rows: np.ndarray, rng: np.random.Generator, training: bool) -> InputPlan:
-        items = [self.items[position] for position in self.positions(rows)]
-        images, texts = [item.image for item in items], [item.text for item in items]
-        return self._plan_texts(rows, np.full(len(rows), OWN_INSTRUCTION), images, texts, rng, training)
-
-    def _plan_texts(
-        self,
-        rows: np.ndarray,
-        instruction: np.ndarray,
-        images: list[str | None],
-        texts: list[str],
-        rng: np.random.Generator,
-        training: bool,
-    ) -> InputPlan:
-        texts = [normalize_text(text) for text in texts]
-        return self._plan(
-            rows, instruction, images, [bool(text) for text in texts], [text for text in texts if text], rng, training
-        )
+        return self._plan(queries, swaps, images, texts, rng, training)
 
     def _plan(
         self,
         rows: np.ndarray,
         instruction: np.ndarray,
         images: list[str | None],
-        text_mask: list[bool],
         texts: list[str],
         rng: np.random.Generator,
         training: bool,
     ) -> InputPlan:
-        """This process's slice of the images and of the texts, which are only those of the mask."""
-        paths, image_mask = [path for path in images if path], [bool(path) for path in images]
-        local = self._slice(image_mask)
-        return InputPlan(
-            rows,
-            instruction,
-            image_mask,
-            text_mask,
-            paths[local],
-            texts[self._slice(text_mask)],
-            self._crops(len(paths), local, rng) if training else None,
-        )
+        """This process's slice of the images and of the texts that are there."""
+        texts = [normalize_text(text) for text in texts]
+        image_mask, text_mask = [bool(path) for path in images], [bool(text) for text in texts]
+        paths, local, crops = [path for path in images if path], self._slice(image_mask), None
+        if training and self.settings.augment:
+            settings = self.settings
+            crops = Crops.draw(len(paths), settings.min_crop, settings.horizontal_flip, rng).part(local)
+        local_texts = [text for text in texts if text][self._slice(text_mask)]
+        return InputPlan(rows, instruction, image_mask, text_mask, paths[local], local_texts, crops)
 
     def _slice(self, mask: list[bool]) -> slice:
         """This process's slice of the images or texts that the mask (b,) says are there."""
         return local_slice(sum(mask))
 
-    def _crops(self, n: int, local: slice, rng: np.random.Generator) -> Crops | None:
-        settings = self.settings
-        if not settings.augment:
-            return None
-        return Crops.draw(n, settings.min_crop, settings.horizontal_flip, rng).part(local)
-
-    def _load(self, steps: Iterable[Sequence[InputPlan]]) -> Iterator[list[Inputs]]:
-        """The inputs of each plan of a step; images are opened while the model computes."""
-
-        def paths(plans: Sequence[InputPlan]) -> list[str]:
-            return [path for plan in plans for path in plan.images]
-
-        for plans, squares in self.pixels.ahead(steps, paths):
-            parts = squares.split([len(plan.images) for plan in plans])
-            yield [self._inputs(plan, part) for plan, part in zip(plans, parts, strict=True)]
-
     def _inputs(self, plan: InputPlan, squares: Tensor) -> Inputs:
-        device = self.encoder.device
+        """squares (local i, 3, c, c): the decoded images of stored side c."""
+        encoder = self.encoder
         pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
         if len(squares):
-            pixels = self._pixels(plan, squares)
-        if len(plan.texts):
-            tokens = self._tokens(plan)
-        masks = torch.tensor(plan.image_mask), torch.tensor(plan.text_mask)
-        return self.inputs_class(plan.rows, plan.instruction, *(part.to(device) for part in (*masks, pixels, tokens)))
-
-    def _pixels(self, plan: InputPlan, squares: Tensor) -> Tensor:
-        """Decoded images (local i, 3, c, c) of stored side c -> pixels as the model expects them (local i, 3, s, s)."""
-        preprocess, squares = self.encoder.config.preprocess, squares.to(self.encoder.device)
-        images = resized(squares, self.side) if plan.crops is None else augmented(squares, plan.crops, self.side)
-        pixels = normalized(images, preprocess["mean"], preprocess["std"])
-        return pixels.contiguous(memory_format=torch.channels_last)
-
-    def _tokens(self, plan: InputPlan) -> Tensor:
-        return self.encoder.tokenize(plan.texts)
+            preprocess, squares = encoder.config.preprocess, squares.to(encoder.device)
+            images = resized(squares, self.side) if plan.crops is None else augmented(squares, plan.crops, self.side)
+            pixels = normalized(images, preprocess["mean"], preprocess["std"])
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+        if plan.texts:
+            tokens = encoder.tokenize(plan.texts)
+        image_mask, text_mask = torch.tensor(plan.image_mask), torch.tensor(plan.text_mask)
+        return self.inputs_class(
+            plan.rows,
+            plan.instruction,
+            image_mask.to(encoder.device),
+            text_mask.to(encoder.device),
+            pixels.to(encoder.device),
+            tokens.to(encoder.device),
+        )
 
 
 class FeatureFusionLoader(InputLoader):

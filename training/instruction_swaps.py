@@ -48,13 +48,13 @@ class InstructionSwaps(nn.Module):
         self.target_modalities = self.candidate_modalities[pairs.positives[pairs.offsets[:-1]]]  # (q,)
         self.classifier = nn.Linear(dim, len(Modality))
 
-    def draw(self, queries: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """(b,) the instruction that replaces each query's own; it asks for another modality than the query's target.
+    def draw(self, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(b,) the instruction that replaces each query's own; it asks for another modality than its positive has.
 
         OWN_INSTRUCTION where none is drawn, and where no instruction fits the query and asks for another modality.
         """
         fits_query = self.keys[:, 1] == self.query_modalities[queries, None]
-        fits = fits_query & (self.keys[:, 2] != self.target_modalities[queries, None])
+        fits = fits_query & (self.keys[:, 2] != self.candidate_modalities[positives, None])
         drawn = np.where(fits, rng.random(fits.shape), -1.0).argmax(1)
         stays = (rng.random(len(queries)) >= self.probability) | ~fits.any(1)
         return np.where(stays, OWN_INSTRUCTION, drawn)

@@ -203,10 +203,11 @@ class LockedLoader:
             drawn = draw_phrasings(pairs, phrasings, rng)
             tables.append(numbered(chain.from_iterable(texts for _, texts in drawn)).reshape(-1, phrasings))
         pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
+        positives = pairs.draw_positives(queries, rng)
         # (q, p) the number of the instruction that a phrasing has instead of its own, or OWN_INSTRUCTION
         self._drawn = np.full(tables[0].shape, OWN_INSTRUCTION)
         for column in range(tables[0].shape[1] if self.swaps is not None else 0):
-            self._drawn[:, column] = drawn = self.swaps.draw(queries, rng)
+            self._drawn[:, column] = drawn = self.swaps.draw(queries, positives, rng)
             swapped = np.flatnonzero(drawn != OWN_INSTRUCTION)
             instructions = self.swaps.replaced([""] * len(swapped), drawn[swapped], rng)
             tables[0][swapped, column] = numbered(
@@ -222,10 +223,6 @@ class LockedLoader:
         self._query_texts = [place[table] for table in tables]  # (q, p) of each split
         return [texts[number] for number in order]
 
-    def positions(self, rows: np.ndarray) -> np.ndarray:
-        """Candidate rows -> their positions in `items`."""
-        return np.searchsorted(self.candidate_rows, rows)
-
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
     ) -> Iterator[tuple[Inputs, Inputs]]:
@@ -237,7 +234,7 @@ class LockedLoader:
             phrasing = rng.integers(texts.shape[1], size=len(queries))
             drawn = self._drawn[queries, phrasing] if split == 0 else np.full(len(queries), OWN_INSTRUCTION)
             query = self._inputs(queries, drawn, images[queries], texts[queries, phrasing], rng, training)
-            places, no_swaps = self.positions(rows), np.full(len(rows), OWN_INSTRUCTION)
+            places, no_swaps = np.searchsorted(self.candidate_rows, rows), np.full(len(rows), OWN_INSTRUCTION)
             target_images, target_texts = self._candidate_images[places], self._candidate_texts[places]
             yield query, self._inputs(rows, no_swaps, target_images, target_texts, rng, training)
 

@@ -203,23 +203,15 @@ class Pairs:
             positives=self.positives[expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]],
         )
 
-    def epoch(
-        self, rng: np.random.Generator, upsample_to: Upsampling, row_limit: int = 0, row_names: Sequence[str] = ()
-    ) -> np.ndarray:
+    def epoch(self, rng: np.random.Generator, upsample_to: Upsampling, row_names: Sequence[str] = ()) -> np.ndarray:
         """Every query at least once, in random order within its row or dataset.
 
         upsample_to: the queries of smaller (task, dataset) rows are repeated up to this number, at most MAX_REPEATS
         times; or, as in M-BEIR's mbeir_union_up_train.jsonl, those of the named datasets up to the number of each.
-        row_limit: of a row with more queries, this many at random. row_names: only queries of these rows, see
-        `row_mask`.
+        row_names: only queries of these rows, see `row_mask`.
         """
         parts = self._upsampled_parts(self.row_mask(row_names), upsample_to)
-        order = np.concatenate([_repeat(queries, max(len(queries), count), rng) for queries, count in parts])
-        if not row_limit:
-            return order
-        return np.concatenate(
-            [rng.permutation(order[self.rows[order] == row])[:row_limit] for row in range(len(self.datasets))]
-        )
+        return np.concatenate([_repeat(queries, max(len(queries), count), rng) for queries, count in parts])
 
     def _upsampled_parts(self, mask: np.ndarray, upsample_to: Upsampling) -> Iterator[tuple[np.ndarray, int]]:
         """The queries (·,) of each row, or of each dataset, where the mask (q,) is true, and how many are wanted."""
@@ -239,7 +231,6 @@ class Pairs:
         group: int = 1,
         upsample_to: Upsampling = 0,
         drop_last: bool = False,
-        row_limit: int = 0,
         row_names: Sequence[str] = (),
     ) -> list[np.ndarray]:
         """An epoch as arrays of query numbers.
@@ -248,7 +239,7 @@ class Pairs:
         groups of a batch are drawn from all rows. The last batch is dropped if it is a single query or, with drop_last,
         smaller than the others.
         """
-        order = self.epoch(rng, upsample_to, row_limit, row_names)
+        order = self.epoch(rng, upsample_to, row_names)
         groups = []
         for row in range(len(self.datasets)):
             groups += _split(order[self.rows[order] == row], group)

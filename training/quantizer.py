@@ -78,12 +78,7 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
         rng, started, history = reseed(seed, epoch), time.perf_counter(), []
         model.train()
         batches = data.pairs.batches(
-            rng,
-            settings.batch,
-            upsample_to=settings.upsample_to,
-            drop_last=settings.drop_last,
-            row_limit=settings.row_limit,
-            row_names=settings.rows,
+            rng, settings.batch, upsample_to=settings.upsample_to, drop_last=settings.drop_last, row_names=settings.rows
         )
         steps = len(batches)
         for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):

@@ -150,7 +150,6 @@ class QuantizerSettings:
     epochs: int = 21
     batch: int = 8000  # pairs: the published 2000 on each of four GPUs
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
-    row_limit: int = 0  # queries of each (task, dataset) row in an epoch, drawn anew; 0: all (ours)
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
@@ -169,7 +168,6 @@ class QuantizerSettings:
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
-        expect(self.row_limit == 0 or self.row_limit >= 2, "row_limit is 0 or at least 2: a batch has two queries")
         expect(self.learning_rate > 0, "learning_rate is above 0")
         expect(self.temperature > 0, "temperature is above 0")
         expect(
@@ -190,7 +188,6 @@ class DecoderSettings:
     epochs: int = 31
     batch: int = 1024  # pairs: the published 256 on each of four GPUs
     upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
-    row_limit: int = 0  # queries of each (task, dataset) row in an epoch, drawn anew; 0: all (ours)
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
@@ -207,7 +204,6 @@ class DecoderSettings:
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
-        expect(self.row_limit == 0 or self.row_limit >= 2, "row_limit is 0 or at least 2: a batch has two queries")
         expect(self.patience >= 0, "patience is at least 0")
         expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
         expect(self.learning_rate > 0, "learning_rate is above 0")

@@ -19,13 +19,13 @@ from genius.evaluation.arguments import (
     add_run,
     add_seed,
     add_split,
+    collection_of,
     command_line,
     command_parser,
     parse_integers,
 )
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.paper import trained_on
-from genius.evaluation.redraw import run_collection
 from genius.evaluation.report import report_of
 from genius.reports import version
 from genius.run import Run
@@ -74,36 +74,27 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="ITEMS",
         help="only the pools of all items, or only those of the split's: all or SPLIT",
     )
-    parser.add_argument(
-        "--fused",
-        action="store_true",
-        help="also search by the fused features of all items; encodes them again, unless training left them in the run",
-    )
     add_decoder_dtype(parser)
     return parser
 
 
 def main(arguments: list[str]) -> None:
     given = build_parser().parse_args(arguments)
-    manifest = Run(given.run).manifest
     options = EvaluationOptions(
         split=given.split,
         beams=parse_integers(given.beams, "--beams", 1, MAX_BEAMS),
         limit=given.limit,
         seed=given.seed,
-        fused=given.fused,
         decoder_weight=checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         every_phrasing=given.every_phrasing,
         answerable=given.answerable,
         rows=given.rows,
         items=given.items,
-        trained_on=manifest.get("transferred", {}).get("collection", ""),
     )
     keep_freed_memory()
     engine = Engine.load(given.run, given.device, given.decoder_dtype)
-    with run_collection(given.run, given.collection, options.split, options.fused) as collection:
-        found = evaluate(engine, collection, options)
-        name = collection.root.resolve().name
+    collection = collection_of(given.run, given.collection)
+    found, name = evaluate(engine, collection, options), collection.root.resolve().name
     report = report_of(
         found,
         given.run.resolve().name,

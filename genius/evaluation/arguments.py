@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.layout import SPLITS
+from genius.collections.mbeir import Collection
 from genius.commands import program, usage
 from genius.errors import UserError
+from genius.run import Run
 from genius.schema import DECODER_DTYPES
 
 
@@ -35,6 +37,19 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 def add_collection_and_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     add_device(parser)
+
+
+def collection_of(run: Path, named: Path | None) -> Collection:
+    """The collection `named`, or else the one that the run was trained on.
+
+    Raises UserError if the run names none or the directory is gone.
+    """
+    if named is not None:
+        return Collection(named)
+    recorded = Run(run).manifest.get("collection")
+    if recorded is None or not Path(recorded).is_dir():
+        raise UserError(f"the collection that {run} was trained on is unknown or gone; name it: --collection DIR")
+    return Collection(Path(recorded))
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

@@ -14,9 +14,8 @@ A variant of a run, such as an ablation, is evaluated in the same way, by fewer 
     found.pool("local").row(0, "mscoco").systems["beam"].hit[10]     # pools without `items`: the first of that scope
     found.pool("local", beams=30).row(0, "mscoco").systems["beam"].milliseconds
 
-`change` alters the queries before they are encoded, for conditions such as dropped words; `phrasing="held-out"` asks in
-phrasings that training never used. With `details`, `found.following` has the shares of right first codes, also under
-swapped instructions.
+With `details`, `found.following` has the shares of right first codes, also in held-out phrasings and under swapped
+instructions.
 
 Queries are encoded once; a pool is built once and searched for all rows that share it.
 
@@ -25,11 +24,8 @@ Shapes: n items of the index.
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,9 +33,8 @@ import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.encoded_queries import BATCH, EncodedSplit
-from genius.evaluation.figures import PoolFigures, RowLabels, pool_figures
-from genius.evaluation.fused_items import fused_items
+from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
+from genius.evaluation.fused_items import FusedItems
 from genius.evaluation.instructions import (
     FollowedRow,
     PhrasedRow,
@@ -48,8 +43,8 @@ from genius.evaluation.instructions import (
     measure_phrasings,
 )
 from genius.evaluation.pools import PoolKind, Pools, read_pools
-from genius.evaluation.queries import Phrasing, QuerySet, read_queries, training_targets
-from genius.evaluation.systems import RowResults, SearchedPool
+from genius.evaluation.queries import BATCH, EncodedSplit, Phrasing, QuerySet, read_queries, training_targets
+from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
@@ -67,16 +62,13 @@ class EvaluationOptions:
     beams: tuple[int, ...] = (50,)  # ascending: the last for the tables, all for the sweep
     limit: int | None = None  # queries per row; None: all
     seed: int = 0  # of instructions, samples and intervals
-    phrasing: Phrasing = "seeded"
     systems: tuple[str, ...] = ()  # see SearchedPool; empty: all
     details: bool = True  # also instruction following, code health and factors
-    fused: bool = False  # also search by fused features where training left none: encodes all items again
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
     rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
     items: str = ""  # only pools of these items, "all" or the split; empty: both
-    trained_on: str = ""  # name of another collection that the run was trained on; empty: this one
 
 
 @dataclass(frozen=True)
@@ -118,33 +110,14 @@ class Evaluation:
         raise KeyError(f"no {scope} pool of {items or 'any'} items was searched with {beams or 'any number of'} beams")
 
 
-Labeled = tuple[RowLabels, RowResults]
-
-
-@dataclass(frozen=True)
-class SearchedPools:
-    """What was found for each row; rows are counted as the sets of queries are."""
-
-    tables: dict[PoolKind, dict[int, Labeled]]  # with the widest beam
-    sweep: dict[tuple[PoolKind, int], dict[int, Labeled]]  # by beam size, of the kinds that are swept
-    phrased: dict[int, PhrasedRow]
-
-
-def evaluate(
-    engine: Engine,
-    collection: Collection,
-    options: EvaluationOptions,
-    change: Callable[[QuerySet], QuerySet] = lambda queries: queries,
-) -> Evaluation:
-    """change: of the queries of each row, before they are encoded.
-
-    Raises UserError if the collection lacks queries, instructions or items, or is not that of the index; nothing has
+def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions) -> Evaluation:
+    """Raises UserError if the collection lacks queries, instructions or items, or is not that of the index; nothing has
     been encoded then.
     """
     engine.encoder.check()
 
     def read(phrasing: Phrasing) -> list[QuerySet]:
-        sets = read_queries(
+        return read_queries(
             collection,
             engine.index,
             options.split,
@@ -154,9 +127,8 @@ def evaluate(
             answerable=options.answerable,
             rows=options.rows,
         )
-        return [change(queries) for queries in sets]
 
-    sets = read(options.phrasing)
+    sets = read("seeded")
     measured = options.details and collection.has_held_out_instructions()
     held_out = read("held-out") if measured else [None] * len(sets)
     if options.every_phrasing:
@@ -164,24 +136,25 @@ def evaluate(
             count_phrasings(queries, collection.instructions())
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     encoded = EncodedSplit.encode(engine, collection, sets)
-    searched = search_pools(engine, collection, encoded, pools, options)
-    swept = swept_kinds(pools, options.split)
+    found, phrased = search_pools(engine, collection, encoded, pools, options)
     following, health, factors = [], {}, []
     if options.details:
         following = measure_following(
-            engine, collection, sets, held_out, encoded.rows, seed=options.seed, decoder_weight=options.decoder_weight
+            engine, collection, sets, held_out, encoded.rows, options.seed, options.decoder_weight
         )
         health, factors = measure_codes(engine.index, pools.candidates(), options.seed)
 
-    def figures(kind: PoolKind, beams: int, by_row: dict[int, Labeled]) -> PoolFigures:
-        return pool_figures(kind, beams, [by_row[number] for number in sorted(by_row)], options.seed)
+    def figures(kind: PoolKind, beams: int) -> PoolFigures:
+        by_row = found[kind, beams]
+        return pool_figures(kind, beams, [by_row[number] for number in range(len(sets))], options.seed)
 
+    swept = swept_kinds(pools.kinds, options.split)
     return Evaluation(
         options,
         _facts(engine, options, sum(queries.unknown for queries in sets)),
-        [figures(kind, options.beams[-1], searched.tables[kind]) for kind in pools.kinds],
-        [figures(kind, beams, searched.sweep[kind, beams]) for kind in swept for beams in options.beams],
-        [searched.phrased[number] for number in sorted(searched.phrased)],
+        [figures(kind, options.beams[-1]) for kind in pools.kinds],
+        [figures(kind, beams) for kind in swept for beams in options.beams],
+        [phrased[number] for number in sorted(phrased)],
         following,
         health,
         factors,
@@ -190,32 +163,30 @@ def evaluate(
 
 def search_pools(
     engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
-) -> SearchedPools:
-    """Search every pool for every row with every system; all beam sizes where they are compared, else the widest."""
-    index, widest = engine.index, options.beams[-1]
-    swept = swept_kinds(pools, options.split)
-    targets = np.zeros(index.n, dtype=bool) if options.trained_on else training_targets(collection, index)
-    tables, sweep, phrased = defaultdict(dict), defaultdict(dict), {}
-    with tempfile.TemporaryDirectory() as scratch:
-        fused = fused_items(engine, collection, options.fused, Path(scratch) / "items")
-        for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
-            rows = shared.rows
-            pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
-            searched = SearchedPool(engine, pool, rows, options.systems, options.decoder_weight, fused)
-            for number, kinds in shared.uses.items():
-                queries, asked = encoded.sets[number], encoded.rows[number]
-                labels = RowLabels.read(queries, index, rows, targets)
-                exhaustive = searched.exhaustive(asked, queries.qrels)
-                for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
-                    found = labels, exhaustive | searched.generated(asked, queries.qrels, beams)
-                    for kind in kinds:
-                        if kind in swept:
-                            sweep[kind, beams][number] = found
-                        if beams == widest:
-                            tables[kind][number] = found
-                if pools.kinds[0] in kinds and options.every_phrasing:
-                    phrased[number] = measure_phrasings(searched, collection, queries, widest)
-    return SearchedPools(tables, sweep, phrased)
+) -> tuple[dict[tuple[PoolKind, int], dict[int, SearchedRow]], dict[int, PhrasedRow]]:
+    """Search every pool for every row; with all beam sizes where they are compared, else with the widest.
+
+    -> what was found by kind of pool and beam size and by number of the row, and by all phrasings in the headline pool.
+    """
+    index, swept = engine.index, swept_kinds(pools.kinds, options.split)
+    targets = training_targets(collection, index)
+    fused = FusedItems.read(engine, collection)
+    found: dict[tuple[PoolKind, int], dict[int, SearchedRow]] = defaultdict(dict)
+    phrased: dict[int, PhrasedRow] = {}
+    for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
+        rows = shared.rows
+        pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
+        searched = SearchedPool(engine, pool, rows, options.systems, options.decoder_weight, fused)
+        for number, kinds in shared.uses.items():
+            queries, asked = encoded.sets[number], encoded.rows[number]
+            exhaustive = searched.exhaustive(asked, queries.qrels)
+            for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
+                results = exhaustive | searched.generated(asked, queries.qrels, beams)
+                for kind in kinds:
+                    found[kind, beams][number] = SearchedRow(queries, index, rows, targets, results)
+            if pools.kinds[0] in kinds and options.every_phrasing:
+                phrased[number] = measure_phrasings(searched, collection, queries, options.beams[-1])
+    return found, phrased
 
 
 def _facts(engine: Engine, options: EvaluationOptions, unknown: int) -> Facts:
@@ -235,15 +206,15 @@ def _facts(engine: Engine, options: EvaluationOptions, unknown: int) -> Facts:
     )
 
 
-def swept_kinds(pools: Pools, split: str) -> list[PoolKind]:
+def swept_kinds(kinds: list[PoolKind], split: str) -> list[PoolKind]:
     """The pools that are searched with all beam sizes: the headline, then those that the paper is compared with."""
-    headline = pools.kinds[0]
-    return [headline, *(kind for kind in compared_kinds(pools.kinds, split) if kind != headline)]
+    return list(dict.fromkeys([kinds[0], *compared_kinds(kinds, split)]))
 
 
 def compared_kinds(kinds: list[PoolKind], split: str) -> list[PoolKind]:
     """The pools that the paper's tables are compared with: those of the split alone, as M-BEIR's, if there are any."""
-    return [kind for kind in kinds if kind.items == split] or [kind for kind in kinds if kind.items == kinds[0].items]
+    items = split if any(kind.items == split for kind in kinds) else kinds[0].items
+    return [kind for kind in kinds if kind.items == items]
 
 
 def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -6,7 +6,8 @@ Shapes: q queries of a row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -94,101 +95,86 @@ class PoolFigures:
 
 
 @dataclass(frozen=True)
-class RowLabels:
-    """The labels of one row's queries in one pool."""
+class SearchedRow:
+    """What the queries of one row found in one pool, and which results are right."""
 
     queries: QuerySet
-    first_codes: np.ndarray  # (q, codes) bool: the ID of a positive starts with this code
-    inside: np.ndarray  # (q,) number of positives inside the pool
-    judged: int  # positives of all queries, including those that are not in the index
-    groups: TargetGroups
-    candidates: int  # items in the pool
-
-    @classmethod
-    def read(cls, queries: QuerySet, index: Index, pool: np.ndarray, targets: np.ndarray) -> RowLabels:
-        """pool: rows of the index. targets: (n,) bool, the item was a training target."""
-        qrels = queries.qrels
-        member = np.zeros(index.n, dtype=bool)
-        member[pool] = True
-        return cls(
-            queries,
-            right_first_codes(qrels, index),
-            qrels.count(member),
-            len(qrels.rows) + queries.unknown,
-            TargetGroups.of(qrels, targets),
-            len(pool),
-        )
+    index: Index
+    rows: np.ndarray  # of the pool
+    targets: np.ndarray  # (n,) bool: the item was a training target
+    results: RowResults
 
 
-@dataclass
-class _Samples:
-    """Bootstrap draws of one row, or their means over rows."""
-
-    systems: dict[str, np.ndarray] = field(default_factory=dict)
-    differences: dict[str, np.ndarray] = field(default_factory=dict)
-
-
-def pool_figures(
-    kind: PoolKind, beams: int, searched: Sequence[tuple[RowLabels, RowResults]], seed: int
-) -> PoolFigures:
+def pool_figures(kind: PoolKind, beams: int, searched: Sequence[SearchedRow], seed: int) -> PoolFigures:
     """The figures of the rows that were searched in a pool; seed: of the intervals."""
     rows, draws = [], []
-    for number, (labels, results) in enumerate(searched):
-        rng = np.random.default_rng((seed, number))
-        row, samples = _row_figures(labels, results, rng)
-        rows.append(row)
+    for number, row in enumerate(searched):
+        figures, samples = _row_figures(row, np.random.default_rng((seed, number)))
+        rows.append(figures)
         draws.append(samples)
-    return PoolFigures(kind, beams, rows, _average(rows, draws))
+    limits = {name: interval(np.mean([samples[name] for samples in draws], axis=0)) for name in draws[0]}
+    systems, differences = _mean([row.systems for row in rows]), _mean([row.differences for row in rows])
+    for name, found in systems.items():
+        systems[name] = replace(found, rate=(found.rate[0], *limits[name]))
+        if found.beam:
+            most = max(row.systems[name].beam.most_items for row in rows)
+            systems[name] = replace(systems[name], beam=replace(found.beam, most_items=most))
+    differences = {pair: (found[0], *limits[pair]) for pair, found in differences.items()}
+    return PoolFigures(kind, beams, rows, RowFigures(systems, differences))
 
 
-def _row_figures(labels: RowLabels, results: RowResults, rng: np.random.Generator) -> tuple[RowFigures, _Samples]:
-    row, ranks, samples = labels.queries.row, results.ranks, _Samples()
-    cut = headline_cut(row.dataset)
+def _row_figures(searched: SearchedRow, rng: np.random.Generator) -> tuple[RowFigures, dict[str, np.ndarray]]:
+    """The figures, and the bootstrap draws by system and by pair of systems."""
+    queries, ranks, beams = searched.queries, searched.results.ranks, searched.results.beams
+    row, cut = queries.row, headline_cut(queries.row.dataset)
     wins = {
         f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut)
         for first, second in COMPARED
         if first in ranks and second in ranks
     }
-    samples.systems = {system: bootstrap_hit_rates(found, cut, DRAWS, rng) for system, found in ranks.items()}
-    samples.differences = {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in wins.items()}
-    systems = {}
-    for system, found in ranks.items():
-        beams = results.beams.get(system)
-        systems[system] = SystemFigures(
-            rate=(hit_rate(found, cut), *interval(samples.systems[system])),
+    samples = {system: bootstrap_hit_rates(found, cut, DRAWS, rng) for system, found in ranks.items()}
+    samples |= {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in wins.items()}
+    groups, member = TargetGroups.of(queries.qrels, searched.targets), np.zeros(searched.index.n, dtype=bool)
+    member[searched.rows] = True
+    inside = queries.qrels.count(member)
+    right = right_first_codes(queries.qrels, searched.index)
+    systems = {
+        system: SystemFigures(
+            rate=(hit_rate(found, cut), *interval(samples[system])),
             hit={k: hit_rate(found, k) for k in CUTS},
             of_dense=share_of_dense(found, ranks["dense"], cut) if "dense" in ranks else None,
-            seen=hit_rate(found[labels.groups.every], cut),
-            new=hit_rate(found[labels.groups.none], cut),
-            milliseconds=results.milliseconds.get(system, {}),
-            beam=None if beams is None else _beam_figures(beams, labels),
+            seen=hit_rate(found[groups.every], cut),
+            new=hit_rate(found[groups.none], cut),
+            milliseconds=searched.results.milliseconds.get(system, {}),
+            beam=_beam_figures(beams[system], right) if system in beams else None,
         )
-    differences = {pair: (float(won.mean()), *interval(samples.differences[pair])) for pair, won in wins.items()}
+        for system, found in ranks.items()
+    }
     figures = RowFigures(
         systems,
-        differences,
+        {pair: (float(won.mean()), *interval(samples[pair])) for pair, won in wins.items()},
         row.task,
         row.dataset,
         cut,
-        queries=len(labels.queries),
-        candidates=labels.candidates,
-        without_positive=int((labels.inside == 0).sum()),
-        outside=labels.judged - int(labels.inside.sum()),
-        queries_seen=int(labels.groups.every.sum()),
-        queries_new=int(labels.groups.none.sum()),
+        queries=len(queries),
+        candidates=len(searched.rows),
+        without_positive=int((inside == 0).sum()),
+        outside=len(queries.qrels.rows) + queries.unknown - int(inside.sum()),
+        queries_seen=int(groups.every.sum()),
+        queries_new=int(groups.none.sum()),
     )
     return figures, samples
 
 
-def _beam_figures(found: BeamStatistics, labels: RowLabels) -> BeamFigures:
-    right = np.take_along_axis(labels.first_codes, found.first_code[:, None], axis=1)
+def _beam_figures(found: BeamStatistics, right: np.ndarray) -> BeamFigures:
+    """right (q, codes) bool: the ID of a positive starts with this code."""
     return BeamFigures(
         recall=float(found.recalled.mean()),
         items=float(found.items.mean()),
         most_items=int(found.items.max()),
         scored=float(found.scored.mean()),
         certified=None if found.certified is None else float(found.certified.mean()),
-        first_code=float(right.mean()),
+        first_code=float(np.take_along_axis(right, found.first_code[:, None], axis=1).mean()),
     )
 
 
@@ -198,35 +184,14 @@ def share_of_dense(ranks: np.ndarray, dense: np.ndarray, cut: int) -> float | No
     return hit_rate(ranks, cut) / reference if reference >= MIN_DENSE else None
 
 
-def _average(rows: Sequence[RowFigures], draws: Sequence[_Samples]) -> RowFigures:
-    systems, differences = {}, {}
-    for name in rows[0].systems:
-        limits = interval(np.mean([samples.systems[name] for samples in draws], axis=0))
-        systems[name] = _average_of([row.systems[name] for row in rows], limits)
-    for pair in rows[0].differences:
-        limits = interval(np.mean([samples.differences[pair] for samples in draws], axis=0))
-        differences[pair] = (mean_known([row.differences[pair][0] for row in rows]), *limits)
-    return RowFigures(systems, differences)
-
-
-def _average_of(rows: Sequence[SystemFigures], limits: tuple[float, float]) -> SystemFigures:
-    """limits: of the mean hit rate."""
-    beams = [row.beam for row in rows if row.beam is not None]
-    return SystemFigures(
-        rate=(mean_known([row.rate[0] for row in rows]), *limits),
-        hit={cut: mean_known([row.hit[cut] for row in rows]) for cut in rows[0].hit},
-        of_dense=mean_known([row.of_dense for row in rows]),
-        seen=mean_known([row.seen for row in rows]),
-        new=mean_known([row.new for row in rows]),
-        milliseconds={stage: mean_known([row.milliseconds[stage] for row in rows]) for stage in rows[0].milliseconds},
-        beam=BeamFigures(
-            recall=mean_known([beam.recall for beam in beams]),
-            items=mean_known([beam.items for beam in beams]),
-            most_items=max(beam.most_items for beam in beams),
-            scored=mean_known([beam.scored for beam in beams]),
-            certified=mean_known([beam.certified for beam in beams]),
-            first_code=mean_known([beam.first_code for beam in beams]),
-        )
-        if beams
-        else None,
-    )
+def _mean(values: Sequence[Any]) -> Any:
+    """The mean of values of one form, number by number; where some are unknown, of the others."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {key: _mean([value[key] for value in values]) for key in first}
+    if isinstance(first, tuple):
+        return tuple(_mean(each) for each in zip(*values, strict=True))
+    if is_dataclass(first):
+        names = [field.name for field in fields(first)]
+        return type(first)(**{name: _mean([getattr(value, name) for value in values]) for name in names})
+    return mean_known(list(values))

@@ -31,15 +31,14 @@ from genius.evaluation.arguments import (
     add_run,
     add_seed,
     add_split,
+    collection_of,
     command_line,
     command_parser,
     parse_integers,
     parse_positive,
 )
-from genius.evaluation.encoded_queries import EncodedRow, EncodedSplit
 from genius.evaluation.figures import DRAWS, Estimate
-from genius.evaluation.queries import TargetGroups, training_targets
-from genius.evaluation.redraw import run_collection
+from genius.evaluation.queries import EncodedRow, EncodedSplit, TargetGroups, training_targets
 from genius.evaluation.systems import SearchedPool
 from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
 from genius.reports import Cell, Column, Report, Table, version
@@ -145,16 +144,15 @@ def main(arguments: list[str]) -> None:
     keep_freed_memory()
     engine = Engine.load(given.run, given.device)
     note = NOTE + SELF_QUERIES * engine.run.settings.decoder.self_queries
-    with run_collection(given.run, given.collection, given.split) as collection:
-        table = measure(
-            engine,
-            collection,
-            split=given.split,
-            fractions=fractions,
-            beams=given.beams,
-            limit=given.limit,
-            seed=given.seed,
-        )
+    table = measure(
+        engine,
+        collection_of(given.run, given.collection),
+        split=given.split,
+        fractions=fractions,
+        beams=given.beams,
+        limit=given.limit,
+        seed=given.seed,
+    )
     settings = f"{given.split} queries, {given.beams} beams, seed {given.seed}. "
     command = command_line(MODULE, arguments)
     report = Report("Items added after training", settings + note, command, version(given.run), [table])

@@ -15,9 +15,8 @@ from tqdm import tqdm
 from genius.collections.instructions import Instructions
 from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
-from genius.evaluation.encoded_queries import BATCH, EncodedRow
 from genius.evaluation.figures import Estimate
-from genius.evaluation.queries import QuerySet, phrasings_of, right_first_codes, stable_hash
+from genius.evaluation.queries import BATCH, EncodedRow, QuerySet, phrasings_of, right_first_codes, stable_hash
 from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, headline_cut, hit_rate
@@ -83,7 +82,6 @@ def measure_following(
     sets: Sequence[QuerySet],
     held_out: Sequence[QuerySet | None],
     encoded: Sequence[EncodedRow],
-    *,
     seed: int,
     decoder_weight: float | None,
 ) -> list[FollowedRow]:

@@ -1,26 +1,46 @@
-"""What the paper prints, beside what was measured here: Tables 1 and 2, the supplement's 8 and 9, captions (3 and 7).
+"""What the paper prints, beside what was measured here.
 
-Figures are percentages as printed, in the files of the folder `published`: Recall@5, Recall@10 for Fashion200K and
-FashionIQ. Where two tables print the same system they sometimes differ (2 and 9 in CLIP-SF on NIGHTS, FashionIQ and
-CIRR, in BLIP-FF on OVEN; 3 and 7 in GENIUS trained on COCO); each is as printed, but for one: Table 8 prints 23.9 for
-CLIP-SF on InfoSeek where Table 1 prints 27.9.
+Every retrieval report has the paper's Tables 1 and 2, its supplement's 8 and 9, and captions to images. Two commands
+make the others:
+
+    python -m genius.evaluation.paper captions RUN [RUN …]        Table 3 and the supplement's Table 7
+    python -m genius.evaluation.paper collection COLLECTION RUN   the supplement's Tables 1 and 2 and its section B.2
+
+captions: from the retrieval reports of the runs; writes RUN/reports/captions.json and .md of the first one. Every row
+from texts to images is taken in its local pool. Flickr8k stands in for Flickr30K, and any set whose name ends with
+mscoco for MSCOCO, where they are not the sets themselves. collection: writes RUN/reports/collection.json and .md.
+
+Published figures are percentages as printed, in the files of the folder `published`: Recall@5, Recall@10 for
+Fashion200K and FashionIQ. Where two tables print the same system they sometimes differ (2 and 9 in CLIP-SF on NIGHTS,
+FashionIQ and CIRR, in BLIP-FF on OVEN; 3 and 7 in GENIUS trained on COCO); each is as printed.
 """
 
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from genius.collections.layout import TASKS
+from genius.collections.layout import SPLITS, TASKS
+from genius.collections.mbeir import Collection
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import command_line, command_parser
 from genius.evaluation.evaluate import Evaluation, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
+from genius.index.versions import load_index
 from genius.metrics.hit_rate import USUAL_CUT, mean_known, wilson_interval
-from genius.reports import Cell, Column, Table
+from genius.reports import UNKNOWN, Cell, Column, Report, Table, version
+from genius.run import Run
+from genius.trie.ids import packed_bytes
 
+MODULE = "genius.evaluation.paper"
 FOLDER = Path(__file__).parent / "published"
+PAPER_HOURS = {"encoder": 91.0, "quantizer": 0.4, "decoder": 2.0}  # on four RTX 3090
+PAPER_SAMPLES = 1_100_000
+PAPER_TOTALS = ("1,100 / 182 / 190", "6.5 / 5.9 / 5.7", "5.6M")
 CLIP_SF, GENIUS, RERANKED = "CLIP-SF", "GENIUS", "GENIUS + re-rank"
 DENSE, BEAM_SYSTEMS = "dense", ("beam", "beam + re-rank")
 FLICKR, MSCOCO = "Flickr30K", "MSCOCO"
@@ -133,59 +153,56 @@ def paper_tables(found: Evaluation) -> list[Table]:
     """The paper's tables with our figures, for the rows that are the paper's or their counterparts."""
     tables = []
     for paper in TABLES:
-        pools = _compared_pools(found, paper.scope)
-        tables += _comparison(paper, pools, found) if pools else []
+        for pool in _compared_pools(found, paper.scope):
+            tables += _comparison(paper, pool, found)
     return tables
 
 
 def _compared_pools(found: Evaluation, scope: str) -> list[PoolFigures]:
-    """The pool of this scope that is compared with the paper's, M-BEIR's test pools: of the split, if it has pools."""
+    """The pool of this scope that is compared with the paper's, M-BEIR's test pools: of the split, if it has any."""
     kinds = compared_kinds([pool.kind for pool in found.pools], found.options.split)
     return [pool for pool in found.pools if pool.kind in kinds and pool.kind.scope == scope]
 
 
-def _comparison(paper: PaperTable, pools: Sequence[PoolFigures], found: Evaluation) -> list[Table]:
-    pool = pools[0]
+def _comparison(paper: PaperTable, pool: PoolFigures, found: Evaluation) -> list[Table]:
+    """One table, or none if no row has a counterpart or the systems were not searched."""
     rows = [row for row in pool.rows if paper.counterpart(row.task, row.dataset)]
     if not rows or not {DENSE, *BEAM_SYSTEMS} <= rows[0].systems.keys():
         return []
-    columns: dict[str, list[float | None]] = {}  # heading -> shares by row
+    of_paper: dict[str, list[float | None]] = {}  # heading -> shares by row
     for number, system in enumerate(paper.systems):
         printed = [paper.counterpart(row.task, row.dataset)[number] for row in rows]
-        columns[f"paper: {system}"] = [None if figure is None else figure / 100 for figure in printed]
-    columns[f"here: {DENSE}"] = [row.systems[DENSE].rate[0] for row in rows]
-    swept = [
-        other
-        for other in found.sweep
-        if other.kind == pool.kind and any(f"{other.beams} beams" in system for system in paper.systems)
+        of_paper[f"paper: {system}"] = [None if figure is None else figure / 100 for figure in printed]
+    here: dict[str, list[float | None]] = {f"here: {DENSE}": [row.systems[DENSE].rate[0] for row in rows]}
+    printed_sizes = [
+        swept
+        for swept in found.sweep
+        if swept.kind == pool.kind and any(f"{swept.beams} beams" in system for system in paper.systems)
     ]
-    for searched in swept or [pool]:
+    for searched in printed_sizes or [pool]:
         for system in BEAM_SYSTEMS:
-            heading = f"here: {system}" + (f", {searched.beams}" if swept else "")
-            columns[heading] = [searched.row(row.task, row.dataset).systems[system].rate[0] for row in rows]
-    last = list(columns)[-1]
-    cells = {name: [*values, _mean_of_all(values)] for name, values in columns.items()}
-    shares = {f"here: {DENSE}": (last, f"here: {DENSE}")}
-    if f"paper: {RERANKED}" in columns:
-        shares[f"paper: {CLIP_SF}"] = (f"paper: {RERANKED}", f"paper: {CLIP_SF}")
-    for dense, (system, reference) in shares.items():
-        cells[f"of {dense}"] = [
-            None if rate is None or not whole else rate / whole
-            for rate, whole in zip(cells[system], cells[reference], strict=True)
-        ]
-    headings = [Column(name, digits=2) if name.startswith("of ") else Column(name, "%") for name in cells]
-    names = [*(row_names(row) for row in rows), ["average", ""]]
-    same = all(paper.holds(row.dataset) for row in rows)
+            name = f"here: {system}" + (f", {searched.beams}" if printed_sizes else "")
+            here[name] = [searched.row(row.task, row.dataset).systems[system].rate[0] for row in rows]
+    columns, cells = [Column("task"), Column("dataset")], [[*row_names(row)] for row in rows] + [["average", ""]]
+    for side, dense, reranked in (
+        (of_paper, f"paper: {CLIP_SF}", f"paper: {RERANKED}"),
+        (here, f"here: {DENSE}", list(here)[-1]),
+    ):
+        for values in side.values():
+            values.append(None if None in values else mean_known(list(values)))
+        columns += [Column(name, "%") for name in side]
+        for line, *values in zip(cells, *side.values(), strict=True):
+            line += values
+        if reranked in side:
+            columns.append(Column(dense.replace(": ", ": of "), digits=2))
+            for line, rate, whole in zip(cells, side[reranked], side[dense], strict=True):
+                line.append(rate / whole if whole else None)
     note = (
-        f"{SAME_DATA if same else OTHER_DATA} {pool.kind.scope.capitalize()} pools, {pool.kind.items} items. Shares in "
-        "the last line are those of the averages."
+        f"{SAME_DATA if all(paper.holds(row.dataset) for row in rows) else OTHER_DATA} {pool.kind.scope.capitalize()} "
+        f"pools, {pool.kind.items} items. *Of*: re-ranked results as a share of dense search; in the last line of the "
+        "averages."
     )
-    lines = [[*name, *values] for name, values in zip(names, zip(*cells.values()), strict=True)]
-    return [Table(f"Beside the paper's {paper.name}", [Column("task"), Column("dataset"), *headings], lines, note)]
-
-
-def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    return None if None in values else mean_known(list(values))
+    return [Table(f"Beside the paper's {paper.name}", columns, cells, note)]
 
 
 def caption_lines(found: Evaluation, trained: str) -> list[list[Cell]]:
@@ -197,12 +214,11 @@ def caption_lines(found: Evaluation, trained: str) -> list[list[Cell]]:
                 name, stands_for = row.dataset, stand_in(row.dataset)
                 if stands_for and name not in (FLICKR.lower(), MSCOCO.lower()):
                     name += f" (stands in for {stands_for})"
-                unseen = " †" * bool(found.options.trained_on)
                 for system, method in CAPTION_SYSTEMS.items():
                     if system in row.systems:
                         rates = [row.systems[system].hit[cut] for cut in CAPTION_CUTS]
                         estimates = [(rate, *wilson_interval(round(rate * row.queries), row.queries)) for rate in rates]
-                        lines.append([name, method, trained + unseen, "here", *estimates, row.queries, row.candidates])
+                        lines.append([name, method, trained, "here", *estimates, row.queries, row.candidates])
     return lines
 
 
@@ -236,3 +252,140 @@ def trained_on(settings: Any, collection: str) -> str:
     if len(limits) == 3 and len(set(limits.values())) == 1:
         return f"{collection}, {limits['encoder']} alone"
     return ", ".join([collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())])
+
+
+def captions_report(runs: Sequence[Path], command: str) -> Report:
+    """Raises UserError if a run has no readable report, or no row from texts to images."""
+    measured = [line for run in runs for line in measured_captions(run)]
+    note = "Captions to images at 1, 5 and 10, of the paper and of the runs that the command names."
+    return Report("Captions to images", note, command, version(runs[0]), [captions_table(measured)])
+
+
+def measured_captions(run: Path) -> list[list[Cell]]:
+    """Our lines of the captions table in a run's retrieval report."""
+    file = run / "reports" / "retrieval.json"
+    try:
+        report = Report.load(file)
+    except FileNotFoundError:
+        raise UserError(f"{file} is missing; write it with: python -m genius.evaluation {run}") from None
+    lines = [row for table in report.tables if table.title == CAPTIONS for row in table.rows if "here" in row]
+    if not lines:
+        raise UserError(f"{file} has no row from texts to images")
+    return lines
+
+
+def collection_report(collection: Collection, run: Run, command: str) -> Report:
+    """Raises UserError if the manifest of the run records no stages of training."""
+    rows, samples = rows_table(collection)
+    index = load_index(run)
+    tables = [rows, bytes_table(index.code_sizes, index.config.dim), cost_table(run.manifest, samples)]
+    note = (
+        "What the collection holds, what an item takes on disk, and what training took, beside the paper's figures "
+        "(supplement, Tables 1 and 2, section B.2)."
+    )
+    title = f"Collection and cost: {collection.root.resolve().name}"
+    return Report(title, note, command, version(run.path), tables)
+
+
+def rows_table(collection: Collection) -> tuple[Table, int]:
+    """Supplement, Table 1, and the number of training queries."""
+    published = {row_key(line["row"]): line for line in read_published("collection.tsv")}
+    totals, judged, lines = [0] * len(SPLITS), [0] * len(SPLITS), []
+    for row in sorted(collection.rows(), key=lambda row: (row.task, row.dataset_id)):
+        counts = [[len(query.positives) for query in collection.queries(split, row)] for split in SPLITS]
+        totals = [total + len(of_split) for total, of_split in zip(totals, counts, strict=True)]
+        judged = [total + sum(of_split) for total, of_split in zip(judged, counts, strict=True)]
+        printed = [line for (task, name), line in published.items() if task == row.task and row.dataset.endswith(name)]
+        lines.append(
+            [
+                f"{row.task} {modalities_of(row.task)}",
+                row.dataset,
+                *_interleaved(
+                    [*printed[0].values()][1:] if printed else [None] * 3,
+                    [
+                        " / ".join(f"{len(of_split):,}" for of_split in counts),
+                        " / ".join(_mean(sum(of_split), len(of_split)) for of_split in counts),
+                        sum(1 for _ in collection.local_pool(row)),
+                    ],
+                ),
+            ]
+        )
+    ours = [
+        " / ".join(f"{total:,}" for total in totals),
+        " / ".join(map(_mean, judged, totals)),
+        sum(1 for _ in collection.all_candidates()),
+    ]
+    lines.append(["all", "", *_interleaved(PAPER_TOTALS, ours)])
+    columns = [Column("task"), Column("dataset")]
+    for name in ("queries", "relevant per query", "candidates"):
+        columns += [Column(f"paper: {name}" + ", K" * (name == "queries")), Column(name)]
+    note = "Queries and relevant candidates per query in training / validation / test; candidates of the local pool."
+    return Table("Queries and candidates", columns, lines, note), totals[0]
+
+
+def _interleaved(of_paper: Sequence[Cell], ours: Sequence[Cell]) -> list[Cell]:
+    return [cell for pair in zip(of_paper, ours, strict=True) for cell in pair]
+
+
+def _mean(total: int, count: int) -> str:
+    return f"{total / count:.1f}" if count else UNKNOWN
+
+
+def bytes_table(code_sizes: Sequence[int], dim: int) -> Table:
+    """Bytes per item, and the paper's figures (supplementary, section on storage)."""
+    rows: list[list[Cell]] = [
+        ["ID", sum((size - 1).bit_length() for size in code_sizes) / 8],
+        ["ID, in whole bytes as stored", float(packed_bytes(tuple(code_sizes)))],
+        [f"embedding of {dim}, fp16 as stored", 2.0 * dim],
+        [f"embedding of {dim}, fp32", 4.0 * dim],
+        ["paper: ID of 2 + 8 · 12 bits", 12.25],
+        ["paper: embedding of 768, fp32", 3072.0],
+    ]
+    return Table("Bytes per item", [Column("what"), Column("bytes", digits=2)], rows)
+
+
+def cost_table(manifest: dict[str, Any], samples: int) -> Table:
+    """Supplement, B.2: what each stage of training took, and per sample. samples: training queries.
+
+    Raises UserError if the manifest has no stages.
+    """
+    stages = manifest.get("stages")
+    if not stages:
+        raise UserError("the run's manifest records no stages; train it with: python -m training COLLECTION RUN")
+    lines = []
+    for name in dict.fromkeys([*PAPER_HOURS, *stages]):
+        hours, seconds = PAPER_HOURS.get(name), stages.get(name, {}).get("seconds")
+        lines.append(
+            [
+                name,
+                hours,
+                None if hours is None else hours * 3.6e6 / PAPER_SAMPLES,
+                None if seconds is None else seconds / 3600,
+                1000 * seconds / samples if samples and seconds is not None else None,
+            ]
+        )
+    columns = [Column("stage"), Column("paper: hours"), Column("paper: per sample", "ms")]
+    columns += [Column("hours", digits=2), Column("per sample", "ms")]
+    return Table("Training", columns, lines, "As recorded by the run; the paper's on four RTX 3090.")
+
+
+def main(arguments: list[str]) -> None:
+    parser = command_parser(MODULE, __doc__)
+    commands = parser.add_subparsers(dest="table", required=True)
+    captions = commands.add_parser("captions", help="Table 3, and the supplement's Table 7")
+    captions.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="runs with a retrieval report")
+    described = commands.add_parser("collection", help="the supplement's Tables 1 and 2, and section B.2")
+    described.add_argument("collection", type=Path, help="an M-BEIR-format directory")
+    described.add_argument("run", type=Path, help="a run that was trained on it")
+    given = parser.parse_args(arguments)
+    command = command_line(MODULE, arguments)
+    if given.table == "captions":
+        captions_report(given.runs, command).save(given.runs[0] / "reports" / "captions.json")
+    else:
+        report = collection_report(Collection(given.collection), Run(given.run), command)
+        report.save(given.run / "reports" / "collection.json")
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main(sys.argv[1:])

@@ -17,6 +17,8 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.schema import Item
 
+OTHER_INDEX = "build the index from this collection again, or name the collection it was built from"
+
 
 @dataclass(frozen=True)
 class PoolKind:
@@ -59,11 +61,10 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
     if items and items not in members:
         raise UserError(f"there is no pool of {items} items; choose from {', '.join(members)}")
     members = {items: members[items]} if items else members
-    kinds = [PoolKind(scope, items) for scope in ("global", "local") for items in members]
+    kinds = [PoolKind(scope, of) for scope in ("global", "local") for of in members]
     shared: dict[bytes, SharedPool] = {}
     for number, row in enumerate(rows):
-        name = f"{row.dataset} task {row.task}"
-        local = _rows(index, collection.local_pool(row))
+        name, local = f"{row.dataset} task {row.task}", _rows(index, collection.local_pool(row))
         if "all" in members:
             _check_indexed(local, f"the local pool of {name}")
         for kind in kinds:
@@ -72,31 +73,27 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
                 chosen = np.intersect1d(local, chosen, assume_unique=True)
             if not len(chosen):
                 raise UserError(f"{name}: the {kind} is empty; add candidates to {collection.root}/cand_pool")
-            pool = shared.setdefault(chosen.tobytes(), SharedPool(chosen, {}))
-            pool.uses.setdefault(number, []).append(kind)
+            shared.setdefault(chosen.tobytes(), SharedPool(chosen, {})).uses.setdefault(number, []).append(kind)
     return Pools(kinds, list(shared.values()))
 
 
 def _members(collection: Collection, index: Index, split: str) -> dict[str, np.ndarray]:
-    """Items of a pool kind -> sorted index rows of the global pool."""
+    """Items of a pool kind -> sorted index rows of the global pool.
+
+    Raises UserError if the index holds neither all items nor those of one pool.
+    """
     all_rows = _rows(index, collection.all_candidates())
-    if not _all_indexed(all_rows):
-        indexed = _indexed_pool(collection, index)
-        return {indexed.removeprefix("union_"): np.arange(index.n)}
+    if len(all_rows) and all_rows[0] < 0:
+        for name in collection.pools():
+            if np.array_equal(_rows(index, collection.candidates(name)), np.arange(index.n)):
+                return {name.removeprefix("union_"): np.arange(index.n)}
+        raise UserError(
+            "the collection holds items that the index does not, and none of its pools holds exactly the indexed "
+            f"items; {OTHER_INDEX}"
+        )
     of_split = _rows(index, collection.candidates(f"union_{split}"))
     _check_indexed(of_split, f"the global {split} pool")
     return {"all": all_rows, split: of_split}
-
-
-def _indexed_pool(collection: Collection, index: Index) -> str:
-    """The pool whose items are exactly those of the index. Raises UserError if there is none."""
-    for name in collection.pools():
-        if np.array_equal(_rows(index, collection.candidates(name)), np.arange(index.n)):
-            return name
-    raise UserError(
-        "the collection holds items that the index does not, and none of its pools holds exactly the indexed items; "
-        "build the index from this collection again, or name the collection it was built from"
-    )
 
 
 def _rows(index: Index, items: Iterable[Item]) -> np.ndarray:
@@ -104,13 +101,6 @@ def _rows(index: Index, items: Iterable[Item]) -> np.ndarray:
     return np.unique(index.rows_of(item.id for item in items))
 
 
-def _all_indexed(rows: np.ndarray) -> bool:
-    return not len(rows) or rows[0] >= 0
-
-
 def _check_indexed(rows: np.ndarray, where: str) -> None:
-    if not _all_indexed(rows):
-        raise UserError(
-            f"{where} holds items that the index does not; build the index from this collection "
-            "again, or name the collection it was built from"
-        )
+    if len(rows) and rows[0] < 0:
+        raise UserError(f"{where} holds items that the index does not; {OTHER_INDEX}")

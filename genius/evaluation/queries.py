@@ -1,6 +1,6 @@
-"""The labeled queries of a split, one set per (task, dataset) row, with their positives as index rows.
+"""The labeled queries of a split, one set per (task, dataset) row, with their positives as index rows; and encoded.
 
-Shapes: q queries of a row, n items of the index.
+Shapes: q queries of a row, n items of the index, d embedding dim.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
 
 from genius.collections.images import open_image
 from genius.collections.instructions import Instructions
@@ -23,12 +27,15 @@ from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.store import Index
-from genius.metrics.hit_rate import Qrels
+from genius.metrics.hit_rate import Qrels, headline_cut
 from genius.schema import LabeledQuery, Modality, Query
+from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
+from genius.search.stopwatch import Milliseconds
 
-Phrasing = Literal["seeded", "first", "held-out"]
+Phrasing = Literal["seeded", "held-out"]
 LOOKED_UP = 10_000  # queries whose positives are looked up together
-PHRASINGS: tuple[Phrasing, ...] = get_args(Phrasing)
+BATCH = 64  # queries encoded together
 
 
 @dataclass(frozen=True)
@@ -72,15 +79,15 @@ def read_queries(
     *,
     limit: int | None,
     seed: int,
-    phrasing: Phrasing,
+    phrasing: Phrasing = "seeded",
     answerable: bool = False,
     rows: Sequence[str] = (),
 ) -> list[QuerySet]:
     """One QuerySet per row that has queries in this split, ordered by task and dataset.
 
     limit: queries per row, a sample fixed by the seed; None: all.
-    phrasing: which instruction of (dataset, query modality, target modality) a query gets: "first", or "seeded", a
-    choice by seed and query id alone; "held-out" chooses in the same way among phrasings that training never uses.
+    phrasing: of the instructions of (dataset, query modality, target modality) a query gets one by seed and query id
+    alone; "held-out": among phrasings that training never uses.
     answerable: leave out queries without a positive in the index, for an index of a pool that has no answers to others.
     rows: names of the rows that are read, see `select_rows`; empty: all.
     As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
@@ -90,24 +97,25 @@ def read_queries(
     Raises UserError for an unknown row, a query without judgments, a missing instruction, a split without queries, and
     if no positive of any query is in the index.
     """
-    phrasings = collection.held_out_instructions() if phrasing == "held-out" else collection.instructions()
+    phrasings, file = collection.instructions(), INSTRUCTIONS.name
+    if phrasing == "held-out":
+        phrasings, file = collection.held_out_instructions(), HELD_OUT_INSTRUCTIONS.name
     sets = []
     for row in sorted(select_rows(collection.rows(), rows), key=lambda row: (row.task, row.dataset_id)):
-        own = collection.queries(split, row)
+        of_row = collection.queries(split, row)
         if answerable:
-            own = with_positives(own, index)
-        queries = (
-            list(own)
-            if limit is None
-            else heapq.nsmallest(limit, own, key=lambda query: stable_hash(seed, "sample", query.id))
-        )
+            of_row = with_positives(of_row, index)
+        if limit is None:
+            queries = list(of_row)
+        else:
+            queries = heapq.nsmallest(limit, of_row, key=lambda query: stable_hash(seed, "sample", query.id))
         if queries:
             positives, unknown = _positives(queries, row, index, split)
             targets = [int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives]
-            instructions = [
-                _instruction(query, Modality(target), row, phrasings, seed, phrasing)
-                for query, target in zip(queries, targets, strict=True)
-            ]
+            instructions = []
+            for query, target in zip(queries, targets, strict=True):
+                choices = phrasings_of(query, Modality(target), row, phrasings, file)
+                instructions.append(choices[stable_hash(seed, "instruction", query.id) % len(choices)])
             sets.append(QuerySet(row, queries, instructions, Qrels.from_lists(positives), np.array(targets), unknown))
     if not sets:
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
@@ -152,20 +160,19 @@ def training_targets(collection: Collection, index: Index) -> np.ndarray:
 
 
 class TargetGroups(NamedTuple):
-    """Queries by how many of their positives are training targets; one without a positive in the index is in no group.
+    """Queries whose positives were all training targets, and those none of whose positives was one.
 
-    The groups of `every` and `none` are compared; a query with positives of both kinds, in `some` alone, is in neither.
+    A query with positives of both kinds, or without one in the index, is in neither.
     """
 
-    every: np.ndarray  # (q,) bool: all positives are
-    some: np.ndarray  # (q,) bool: one or more are
-    none: np.ndarray  # (q,) bool: no positive is, so training saw none of them
+    every: np.ndarray  # (q,) bool
+    none: np.ndarray  # (q,) bool
 
     @classmethod
     def of(cls, qrels: Qrels, targets: np.ndarray) -> TargetGroups:
         """targets: (n,) bool, the item was a training target."""
         known, positives = qrels.count(targets), np.diff(qrels.offsets)
-        return cls((known == positives) & (positives > 0), known > 0, (known == 0) & (positives > 0))
+        return cls((known == positives) & (positives > 0), (known == 0) & (positives > 0))
 
 
 def right_first_codes(qrels: Qrels, index: Index) -> np.ndarray:
@@ -204,9 +211,86 @@ def phrasings_of(
     )
 
 
-def _instruction(
-    query: LabeledQuery, target: Modality, row: BenchmarkRow, phrasings: Instructions, seed: int, phrasing: Phrasing
-) -> str:
-    file = HELD_OUT_INSTRUCTIONS if phrasing == "held-out" else INSTRUCTIONS
-    choices = phrasings_of(query, target, row, phrasings, file.name)
-    return choices[0 if phrasing == "first" else stable_hash(seed, "instruction", query.id) % len(choices)]
+@dataclass(frozen=True)
+class EncodedRow:
+    """The queries of one (task, dataset) row."""
+
+    batches: list[EncodedQueries]
+
+    @classmethod
+    def encode(cls, engine: Engine, queries: Iterable[list[Query]]) -> EncodedRow:
+        """queries: batches, opened one at a time, and timed as if no picture had been encoded before. Searches need no
+        features, so they are not kept.
+        """
+        batches = []
+        for batch in queries:
+            engine.forget_images()
+            batches.append(replace(engine.encode(batch), features=None))
+        return cls(batches)
+
+    def split(self, size: int) -> Iterator[EncodedQueries]:
+        """In batches of at most `size` queries."""
+        for batch in self.batches:
+            yield from map(batch.select, torch.arange(len(batch.z)).split(size))
+
+    @cached_property
+    def embeddings(self) -> np.ndarray:
+        """(q, d) fp32, normalized."""
+        return torch.cat([batch.embeddings for batch in self.batches]).cpu().numpy()
+
+    @cached_property
+    def z(self) -> Tensor:
+        """(q, d) fused features."""
+        return torch.cat([batch.z for batch in self.batches])
+
+    @cached_property
+    def milliseconds(self) -> Milliseconds:
+        """Per query, of encoding and fusing."""
+        return mean_milliseconds([(batch.milliseconds, len(batch.z)) for batch in self.batches])
+
+
+@dataclass(frozen=True)
+class EncodedSplit:
+    """The queries of all rows of a split, in the order of the rows."""
+
+    sets: list[QuerySet]
+    rows: list[EncodedRow]
+
+    @classmethod
+    def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> EncodedSplit:
+        """Read and encode them. limit: queries per row. Raises UserError as `read_queries` does."""
+        return cls.encode(engine, collection, read_queries(collection, engine.index, split, limit=limit, seed=seed))
+
+    @classmethod
+    def encode(cls, engine: Engine, collection: Collection, sets: list[QuerySet]) -> EncodedSplit:
+        engine.encode(next(sets[0].opened(collection, 1)))  # warm-up: not timed
+        rows = [
+            EncodedRow.encode(engine, queries.opened(collection, BATCH))
+            for queries in tqdm(sets, desc="encode queries", unit="row")
+        ]
+        return cls(sets, rows)
+
+    @cached_property
+    def encoded(self) -> EncodedQueries:
+        """All q queries in one batch."""
+        batches = [batch for row in self.rows for batch in row.batches]
+        return EncodedQueries(
+            None, torch.cat([batch.embeddings for batch in batches]), torch.cat([batch.z for batch in batches])
+        )
+
+    @cached_property
+    def positives(self) -> list[np.ndarray]:
+        """Index rows of the positives of each query."""
+        return [rows for queries in self.sets for rows in np.split(queries.qrels.rows, queries.qrels.offsets[1:-1])]
+
+    @cached_property
+    def cuts(self) -> np.ndarray:
+        """(q,) the k at which each query's hit rate is taken."""
+        cuts = [headline_cut(queries.row.dataset) for queries in self.sets]
+        return np.repeat(cuts, [len(queries) for queries in self.sets])
+
+
+def mean_milliseconds(batches: list[tuple[Milliseconds, int]]) -> Milliseconds:
+    """Mean over queries of what each stage took, from batches with their sizes."""
+    queries = sum(size for _, size in batches)
+    return {stage: sum(spent[stage] * size for spent, size in batches) / queries for stage in batches[0][0]}

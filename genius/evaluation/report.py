@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 
 from genius.evaluation.evaluate import Evaluation
-from genius.evaluation.figures import MIN_DENSE, BeamFigures, PoolFigures, RowFigures, SystemFigures
-from genius.evaluation.paper import caption_lines, captions_table, modalities_of, paper_tables, row_names
+from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures, SystemFigures
+from genius.evaluation.paper import bytes_table, caption_lines, captions_table, modalities_of, paper_tables, row_names
 from genius.metrics.factor_agreement import REPORTED_AS, SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.candidates import PER_CANDIDATE, PER_ROOT
-from genius.trie.ids import packed_bytes
 
 LEAD = """How often a right item is among the first results. “dense” compares the question with every item; “beam” and
 “fast” write IDs, “geometry” does so without the decoder; “re-rank” orders what they found by similarity, “ranker” by
@@ -49,7 +49,8 @@ FACTOR_FIGURES = {
     "given_prefix": "Given the codes before: the share of the remaining uncertainty about the factor that the level "
     "removes, beyond what chance would remove (unknown: chance would leave none).",
 }
-Columns = list[tuple[Column, Callable[[RowFigures], Cell]]]
+Columns = dict[Column, Callable[[RowFigures], Cell]]
+NAMES = [Column("task"), Column("dataset")]
 
 
 def report_of(found: Evaluation, run: str, collection: str, command: str, version: str, trained: str = "") -> Report:
@@ -72,7 +73,7 @@ def report_of(found: Evaluation, run: str, collection: str, command: str, versio
     tables += [times_table(found.pools), bytes_table(found.facts.code_sizes, found.facts.dim)]
     for pool in others:
         tables += [hit_table(pool), ladder_table(pool)]
-    captions = caption_lines(found, found.options.trained_on or trained or collection)
+    captions = caption_lines(found, trained or collection)
     tables += [captions_table(captions)] if captions else []
     tables += [cuts_table(pool) for pool in found.pools]
     plots = [hit_plot(pool) for pool in found.pools]
@@ -91,43 +92,37 @@ def settings_note(found: Evaluation) -> str:
     answerable = ", those with a positive in the index" if options.answerable else ""
     sentences = [
         f"{queries:,} {options.split} queries in {len(rows)} rows{limit}{answerable}; "
-        f"instructions: {options.phrasing}; seed {options.seed}.",
+        f"instructions chosen by seed {options.seed}.",
         f"{facts.items:,} items with {facts.ids:,} distinct IDs; codes per level: "
         f"{', '.join(map(str, facts.code_sizes))}.",
         f"{found.pools[0].beams} beams, decoder weight {facts.decoder_weight:g} against geometry; mode fast: a "
         f"budget of {facts.budget} items, decoder in {facts.decoder_dtype}.",
         f"{facts.machine}; batches of {facts.batch} queries to encode and of {facts.search_batch} to search.",
     ]
-    if options.trained_on:
-        sentences.append(f"The parts of the run were trained on another collection, {options.trained_on}.")
     if facts.unknown:
         sentences.append(f"{facts.unknown:,} judgments name items that are not in the index.")
     return " ".join(sentences)
 
 
+def _percents(*names: str) -> list[Column]:
+    return [Column(name, "%") for name in names]
+
+
 def _by_row(title: str, pool: PoolFigures, columns: Columns, note: str = "") -> Table:
     """A line for each row, and their average."""
-    rows = [*pool.rows, pool.average]
-    cells = [[*row_names(row), *(value(row) for _, value in columns)] for row in rows]
-    return Table(title, [Column("task"), Column("dataset"), *(column for column, _ in columns)], cells, note)
-
-
-def _rates(systems: Sequence[str]) -> Columns:
-    """Hit rates with their intervals."""
-    return [(Column(name, "%"), lambda row, name=name: row.systems[name].rate) for name in systems]
+    cells = [[*row_names(row), *(value(row) for value in columns.values())] for row in [*pool.rows, pool.average]]
+    return Table(title, [*NAMES, *columns], cells, note)
 
 
 def hit_table(pool: PoolFigures) -> Table:
-    """Hit rates of all systems."""
-    columns: Columns = [
-        (Column("queries"), lambda row: row.queries),
-        (Column("candidates"), lambda row: row.candidates),
-    ]
+    """Hit rates of all systems, with their intervals."""
+    columns: Columns = {Column("queries"): lambda row: row.queries, Column("candidates"): lambda row: row.candidates}
     if any(row.without_positive for row in pool.rows):
-        columns.append((Column("no positive in pool"), lambda row: row.without_positive))
+        columns[Column("no positive in pool")] = lambda row: row.without_positive
     if any(row.outside for row in pool.rows):
-        columns.append((Column("judgments outside"), lambda row: row.outside))
-    return _by_row(f"Hit rate by row, {pool.kind}", pool, columns + _rates(list(pool.average.systems)))
+        columns[Column("judgments outside")] = lambda row: row.outside
+    columns |= {Column(name, "%"): lambda row, name=name: row.systems[name].rate for name in pool.average.systems}
+    return _by_row(f"Hit rate by row, {pool.kind}", pool, columns)
 
 
 def rungs(row: RowFigures) -> list[str]:
@@ -149,13 +144,13 @@ def _rung(row: RowFigures, name: str) -> float:
 
 def ladder_table(pool: PoolFigures) -> Table:
     """The oracle ladder: where the next point of hit rate is lost, for each row."""
-    columns: Columns = [(Column(name, "%"), lambda row, name=name: _rung(row, name)) for name in rungs(pool.average)]
+    columns: Columns = {Column(name, "%"): lambda row, name=name: _rung(row, name) for name in rungs(pool.average)}
     return _by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, " ".join(LADDER.split()))
 
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
     """Of each system in each pool, at all cuts."""
-    columns = [Column("pool"), Column("system"), Column("hit rate", "%"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    columns = [Column("pool"), Column("system"), *_percents("hit rate", *(f"hit@{k}" for k in CUTS))]
     rows = [
         [str(pool.kind), name, found.rate, *(found.hit[k] for k in CUTS), found.of_dense]
         for pool in pools
@@ -177,32 +172,27 @@ def phrasings_table(found: Evaluation) -> Table:
     systems = list(found.phrasings[0].systems)
     rows: list[list[Cell]] = []
     for row in found.phrasings:
-        name = row_names(RowFigures({}, {}, row.task, row.dataset, row.cut))
-        rows.append([*name, row.phrasings, *(row.systems[system] for system in systems)])
+        names = row_names(RowFigures({}, {}, row.task, row.dataset, row.cut))
+        rows.append([*names, row.phrasings, *(row.systems[system] for system in systems)])
     means = [mean_known([row.systems[system][0] for row in found.phrasings]) for system in systems]
-    rows.append(["average", "", None, *means])
-    columns = [Column("task"), Column("dataset"), Column("phrasings"), *(Column(name, "%") for name in systems)]
     note = "Every query in every phrasing of its row's instruction: the mean; in brackets the lowest and the highest."
-    return Table("Hit rate over all phrasings of the instructions", columns, rows, note)
+    columns = [*NAMES, Column("phrasings"), *_percents(*systems)]
+    title = "Hit rate over all phrasings of the instructions"
+    return Table(title, columns, [*rows, ["average", "", None, *means]], note)
 
 
 def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
     """Averages by beam size."""
-    systems = list(sizes[0].average.systems)
-    generated = [name for name in systems if sizes[0].average.systems[name].beam]
-    columns = [Column("beams"), *(Column(name, "%") for name in generated)]
-    served = [name for name in ("beam + re-rank", "fast + re-rank") if name in generated]
-    for name in served:
-        columns += [Column(f"{name}: recall", "%"), Column(f"{name}: items"), Column(f"{name}: time", "ms", digits=2)]
-    columns += [Column("beam: certified", "%")] if "beam" in generated else []
-    rows = []
+    systems = [name for name, found in sizes[0].average.systems.items() if found.beam]
+    columns = [Column("beams"), *_percents(*systems)]
+    for name in systems:
+        columns += [Column(f"{name}: recall", "%"), Column(f"{name}: time", "ms", digits=2)]
+    rows: list[list[Cell]] = []
     for pool in sizes:
-        found = pool.average.systems
-        row: list[Cell] = [pool.beams, *(found[name].rate for name in generated)]
-        for name in served:
-            row += [found[name].beam.recall, found[name].beam.items, sum(found[name].milliseconds.values())]
-        rows.append(row + ([found["beam"].beam.certified] if "beam" in generated else []))
-    note = "*Recall*, *items*, *certified*: as in *Candidates of the beam searches*."
+        found = [pool.average.systems[name] for name in systems]
+        spent = [(figures.beam.recall, sum(figures.milliseconds.values())) for figures in found]
+        rows.append([pool.beams, *(figures.rate for figures in found), *(cell for pair in spent for cell in pair)])
+    note = "*Recall*: queries with a positive among the candidates of the beam search."
     return Table(f"Averages by beam size, {sizes[0].kind}", columns, rows, note)
 
 
@@ -210,10 +200,10 @@ def targets_table(pool: PoolFigures) -> Table:
     """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
     shown = ("dense", "quantized", "beam", "geometry + re-rank", "beam + re-rank", "fast + re-rank", "fast + ranker")
     systems = [name for name in shown if name in pool.average.systems]
-    columns: Columns = [(Column("seen: queries"), lambda row: row.queries_seen)]
-    columns += [(Column(f"seen: {name}", "%"), lambda row, name=name: row.systems[name].seen) for name in systems]
-    columns.append((Column("new: queries"), lambda row: row.queries_new))
-    columns += [(Column(f"new: {name}", "%"), lambda row, name=name: row.systems[name].new) for name in systems]
+    columns: Columns = {Column("seen: queries"): lambda row: row.queries_seen}
+    columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.systems[name].seen for name in systems}
+    columns[Column("new: queries")] = lambda row: row.queries_new
+    columns |= {Column(f"new: {name}", "%"): lambda row, name=name: row.systems[name].new for name in systems}
     note = (
         "Hit rate of queries all of whose positives were training targets (seen), and of those none of whose positives "
         "was one (new). Averages are over the rows that have any."
@@ -224,9 +214,9 @@ def targets_table(pool: PoolFigures) -> Table:
 def beams_table(pools: Sequence[PoolFigures]) -> Table:
     """What the beam searches hand over."""
     columns = [Column("pool"), Column("system"), Column("recall", "%"), Column("items"), Column("most items")]
-    columns += [Column("scored"), Column("certified", "%"), Column("first code", "%")]
-    rows = [
-        [str(pool.kind), name, *_beam_cells(found.beam)]
+    columns += [Column("scored"), *_percents("certified", "first code")]
+    rows: list[list[Cell]] = [
+        [str(pool.kind), name, *astuple(found.beam)]
         for pool in pools
         for name, found in pool.average.systems.items()
         if found.beam
@@ -241,26 +231,20 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
     return Table("Candidates of the beam searches, averages over rows", columns, rows, note)
 
 
-def _beam_cells(found: BeamFigures) -> list[Cell]:
-    return [found.recall, found.items, found.most_items, found.scored, found.certified, found.first_code]
-
-
 def following_table(found: Evaluation) -> Table:
     """Right first codes under other instructions."""
     rows: list[list[Cell]] = [
         [f"{row.task} {modalities_of(row.task)}", row.dataset, row.asked, row.held_out, row.swapped]
         for row in found.following
     ]
-    asked = mean_known([row.asked for row in found.following])
-    held_out = mean_known([row.held_out for row in found.following])
-    rows.append(["average", "", asked, held_out, mean_known([row.swapped for row in found.following])])
-    columns = [Column("task"), Column("dataset"), Column("asked", "%"), Column("held out", "%"), Column("swapped", "%")]
+    averages = [mean_known([row[at] for row in rows]) for at in (2, 3, 4)]
     note = (
         "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that training "
         "never used (*held out*), and with the same text and image under an instruction for another target modality "
         "(*swapped*: the code of that modality is right)."
     )
-    return Table("First codes under other instructions", columns, rows, note)
+    columns = [*NAMES, *_percents("asked", "held out", "swapped")]
+    return Table("First codes under other instructions", columns, [*rows, ["average", "", *averages]], note)
 
 
 def health_table(health: dict) -> Table:
@@ -309,22 +293,9 @@ def times_table(pools: Sequence[PoolFigures]) -> Table:
     return Table("Milliseconds per query", columns, rows, note)
 
 
-def bytes_table(code_sizes: Sequence[int], dim: int) -> Table:
-    """Bytes per item, and the paper's figures (supplementary, section on storage)."""
-    rows: list[list[Cell]] = [
-        ["ID", sum((size - 1).bit_length() for size in code_sizes) / 8],
-        ["ID, in whole bytes as stored", float(packed_bytes(tuple(code_sizes)))],
-        [f"embedding of {dim}, fp16 as stored", 2.0 * dim],
-        [f"embedding of {dim}, fp32", 4.0 * dim],
-        ["paper: ID of 2 + 8 · 12 bits", 12.25],
-        ["paper: embedding of 768, fp32", 3072.0],
-    ]
-    return Table("Bytes per item", [Column("what"), Column("bytes", digits=2)], rows)
-
-
 def cuts_table(pool: PoolFigures) -> Table:
     """The hit rate of each row and system at all cuts."""
-    columns = [Column("task"), Column("dataset"), Column("system"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    columns = [*NAMES, Column("system"), *_percents(*(f"hit@{k}" for k in CUTS))]
     rows = [
         [*row_names(row), name, *(found.hit[k] for k in CUTS)]
         for row in [*pool.rows, pool.average]

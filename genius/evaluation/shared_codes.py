@@ -34,12 +34,12 @@ from genius.evaluation.arguments import (
     add_collection_and_device,
     add_run,
     add_seed,
+    collection_of,
     command_line,
     command_parser,
     parse_positive,
 )
 from genius.evaluation.queries import stable_hash
-from genius.evaluation.redraw import run_collection
 from genius.index.store import Index
 from genius.metrics.code_agreement import code_agreement, meaning_elsewhere
 from genius.metrics.factor_agreement import read_factors
@@ -200,11 +200,10 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     keep_freed_memory()
     engine = Engine.load(given.run, given.device)
-    with run_collection(given.run, given.collection, given.split, records_only=True) as collection:
-        tables = measure(engine, collection, given.split, given.limit, given.seed)
-        name = collection.root.resolve().name
+    collection = collection_of(given.run, given.collection)
+    tables = measure(engine, collection, given.split, given.limit, given.seed)
     command = command_line(MODULE, arguments)
-    note = f"Couples of the split {given.split} of {name}, seed {given.seed}. {NOTE}"
+    note = f"Couples of the split {given.split} of {collection.root.resolve().name}, seed {given.seed}. {NOTE}"
     report = Report("The same codes for the same thing", note, command, version(given.run), tables)
     report.save(given.run / "reports" / "shared_codes.json")
 

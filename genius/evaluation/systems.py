@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from torch import Tensor
 
-from genius.evaluation.encoded_queries import EncodedRow, mean_milliseconds
-from genius.evaluation.fused_items import PlacedRows
+from genius.evaluation.fused_items import FusedItems
+from genius.evaluation.queries import EncodedRow, mean_milliseconds
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
 from genius.search.candidates import expand_beams
@@ -74,7 +74,7 @@ class SearchedPool:
     rows: np.ndarray  # its items, as rows of the index
     systems: Collection[str] = ()
     decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
-    fused: PlacedRows | np.ndarray | None = None  # (n, d) fused features of the items
+    fused: FusedItems | None = None  # (n, d) of the items
 
     @cached_property
     def norms(self) -> Tensor | None:
@@ -103,8 +103,9 @@ class SearchedPool:
                 seconds += time.perf_counter() - before
                 found.append(first_hits(rows, qrels, start))
             ranks[name] = np.concatenate(found)
-            encoding = {"encode": queries.milliseconds["encode"]} if name == "dense" else queries.milliseconds
-            milliseconds[name] = encoding | {"scan": 1000 * seconds / len(queries.z)}
+            stages = ("encode",) if name == "dense" else ("encode", "fuse")
+            spent = {stage: each for stage, each in queries.milliseconds.items() if stage in stages}
+            milliseconds[name] = spent | {"scan": 1000 * seconds / len(queries.z)}
         return RowResults(ranks, milliseconds)
 
     def generated(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:

@@ -1,4 +1,4 @@
-"""genius/evaluation/evaluate.py, from a collection and a run to the report."""
+"""genius/evaluation/evaluate.py and figures.py: from a collection and a run to figures, against counts by hand."""
 
 import json
 import shutil
@@ -7,39 +7,39 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
+from genius.collections.images import open_image
 from genius.collections.layout import named_pool_file
-from genius.collections.mbeir import Collection
+from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.collections.writer import candidate_line
+from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
-from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.queries import read_queries, with_positives
-from genius.metrics.hit_rate import CUTS
+from genius.evaluation import evaluate as module
+from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_codes
+from genius.evaluation.figures import BeamFigures, SearchedRow, pool_figures, share_of_dense
+from genius.evaluation.fused_items import FusedItems
+from genius.evaluation.pools import PoolKind
+from genius.evaluation.queries import QuerySet, read_queries, with_positives
+from genius.evaluation.systems import BeamStatistics, RowResults, beam_systems
+from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
+from genius.schema import Item, Modality
 from genius.search.engine import Engine
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
 from tests.evaluation.micro import publish_micro_run
+
+GLOBAL = PoolKind("global", "all")
 
 
 @pytest.fixture(scope="module")
-def report(engine, collection):
+def found(engine, collection):
     return evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
 
 
-@pytest.fixture(scope="module")
-def embedded(engine, collection) -> dict[tuple[int, str], np.ndarray]:
-    """(task, query id) -> embedding of the query as the evaluation asks it."""
-    sets = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="seeded")
-    return {
-        (known.task, known.id): engine.encode(batch).embeddings[0].numpy().astype(np.float64)
-        for queries in sets
-        for known, batch in zip(queries.queries, queries.opened(collection, 1), strict=True)
-    }
-
-
-def without_times(value):
-    if isinstance(value, dict):
-        return {key: without_times(inner) for key, inner in value.items() if key != "milliseconds"}
-    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+def hits(row):
+    return {system: (figures.rate, figures.hit, figures.beam) for system, figures in row.systems.items()}
 
 
 def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(engine, collection, monkeypatch):
@@ -52,114 +52,107 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(eng
         evaluate(engine, collection, EvaluationOptions())
 
 
-@pytest.mark.parametrize(
-    "lacking, other, options, named",
-    [
-        ("held_out_instructions", "query_instructions", {}, "held_out_instructions.tsv"),
-        ("query_instructions", "held_out_instructions", {"instruction": "held-out", "every_phrasing": True}, "query_"),
-    ],
-)
-def test_a_missing_instruction_is_named_before_anything_is_encoded(
-    engine, collection, tmp_path, monkeypatch, lacking, other, options, named
-):
+def test_a_missing_held_out_instruction_is_named_before_anything_is_encoded(engine, collection, tmp_path, monkeypatch):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
-    lines = (copy.root / "instructions/query_instructions.tsv").read_text().splitlines(keepends=True)
-    (copy.root / "instructions" / f"{other}.tsv").write_text("".join(lines))
-    (copy.root / "instructions" / f"{lacking}.tsv").write_text("".join(lines[:2]))
+    usual = copy.root / "instructions" / "query_instructions.tsv"
+    lines = usual.read_text().splitlines(keepends=True)
+    usual.with_name("held_out_instructions.tsv").write_text("".join(lines[:2]))
     monkeypatch.setattr(engine, "encode", None)
+    with pytest.raises(UserError, match=r"has no instruction from .* \(held_out_instructions.tsv"):
+        evaluate(engine, copy, EvaluationOptions())
 
-    with pytest.raises(UserError, match=rf"has no instruction from .* \({named}"):
-        evaluate(engine, copy, EvaluationOptions(**options))
 
-
-def test_dense_agrees_with_ranking_all_items_by_hand(report, engine, collection, embedded):
+def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
+    sets = read_queries(collection, engine.index, "test", limit=None, seed=0)
+    embedded = {
+        (known.task, known.id): engine.encode(batch).embeddings[0].numpy().astype(np.float64)
+        for queries in sets
+        for known, batch in zip(queries.queries, queries.opened(collection, 1), strict=True)
+    }
     tested = {item.id for item in collection.candidates("union_test")}
-    for pool in report["pools"]:
-        for row in pool["rows"]:
-            name = (row["task"], row["dataset"])
-            of = next(of for of in collection.rows() if (of.task, of.dataset) == name)
-            source = collection.local_pool(of) if pool["scope"] == "local" else collection.all_candidates()
-            ids = [item.id for item in source if pool["items"] == "all" or item.id in tested]
+    for pool in found.pools:
+        for of in collection.rows():
+            source = collection.local_pool(of) if pool.kind.scope == "local" else collection.all_candidates()
+            ids = [item.id for item in source if pool.kind.items == "all" or item.id in tested]
             vectors = engine.index.embeddings[engine.index.rows_of(ids)].astype(np.float64)
-            hits = dict.fromkeys(map(str, CUTS), 0)
-            queries = list(collection.queries("test", of))
+            counts, queries = dict.fromkeys(CUTS, 0), list(collection.queries("test", of))
             for query in queries:
                 order = np.argsort(-(vectors @ embedded[of.task, query.id]), kind="stable")
                 for k in CUTS:
-                    hits[str(k)] += any(ids[at] in query.positives for at in order[:k])
+                    counts[k] += any(ids[at] in query.positives for at in order[:k])
+            row = pool.row(of.task, of.dataset)
+            assert (row.queries, row.candidates) == (len(queries), len(ids))
+            assert row.systems["dense"].hit == {k: count / len(queries) for k, count in counts.items()}
 
-            assert (row["queries"], row["candidates"]) == (len(queries), len(ids))
-            assert row["systems"]["dense"]["hit"] == {k: count / len(queries) for k, count in hits.items()}
 
-
-def test_every_pool_has_every_row_and_the_averages_of_its_rows(report):
-    assert [(pool["scope"], pool["items"]) for pool in report["pools"]] == [
-        ("global", "all"),
-        ("global", "test"),
-        ("local", "all"),
-        ("local", "test"),
+def test_every_pool_has_every_row_and_the_averages_of_its_rows(found):
+    assert [str(pool.kind) for pool in found.pools] == [
+        f"{scope} pool, {items} items" for scope in ("global", "local") for items in ("all", "test")
     ]
-    for pool in report["pools"]:
-        assert len(pool["rows"]) == 3
-        for system, figures in pool["average"]["systems"].items():
-            for k in map(str, CUTS):
-                each = [row["systems"][system]["hit"][k] for row in pool["rows"]]
-                assert figures["hit"][k] == pytest.approx(sum(each) / 3)
+    for pool in found.pools:
+        assert len(pool.rows) == 3
+        for system, figures in pool.average.systems.items():
+            for k in CUTS:
+                each = [row.systems[system].hit[k] for row in pool.rows]
+                assert figures.hit[k] == pytest.approx(sum(each) / 3)
 
 
-def test_nothing_ranks_better_than_its_candidates_allow(report):
-    for entry in report["sweep"]:
-        for row in entry["rows"]:
-            assert len(row["beam"]) == 6
-            for system, found in row["beam"].items():
-                assert row["systems"][system]["hit"]["50"] <= found["candidate_recall"]
-                assert found["items"] <= row["candidates"]
+def test_nothing_ranks_better_than_its_candidates_allow_and_more_beams_have_a_higher_recall(found):
+    for pool in found.sweep:
+        for row in pool.rows:
+            for figures in row.systems.values():
+                if figures.beam:
+                    assert figures.hit[50] <= figures.beam.recall and figures.beam.items <= row.candidates
+    sizes = [found.pool(beams=beams).average.systems for beams in (1, 8, 100)]
+    recalls = [systems["geometry"].beam.recall for systems in sizes]
+    assert recalls == sorted(recalls) and recalls[0] < recalls[-1] == 1.0
+    for systems in sizes:
+        certified = {name: figures.beam.certified for name, figures in systems.items() if figures.beam}
+        assert all((share is None) == name.startswith("fast") for name, share in certified.items())
+    assert sizes[-1]["beam"].beam.certified == 1.0 > sizes[0]["beam"].beam.certified
 
 
-def test_more_beams_have_a_higher_recall(report):
-    kept = [entry["average"]["beam"]["geometry"]["candidate_recall"] for entry in report["sweep"]]
+def test_the_tables_are_those_of_the_widest_beam_and_pools_are_found_by_name(found):
+    assert list(map(hits, found.pool(beams=100).rows)) == list(map(hits, found.pools[0].rows))
+    assert found.pool("local").kind == PoolKind("local", "all") and found.pool("local", "test") is found.pools[3]
+    with pytest.raises(KeyError, match="no local pool of all items was searched with 8 beams"):
+        found.pool("local", "all", beams=8)  # which the paper's tables are not compared with
 
-    assert [entry["beams"] for entry in report["sweep"]] == [1, 8, 100]
-    assert kept == sorted(kept) and kept[0] < kept[-1] == 1.0
 
-
-def test_exact_search_reports_certificates_and_certifies_everything_if_beams_hold_all_ids(report):
-    for entry in report["sweep"]:
-        for system, found in entry["average"]["beam"].items():
-            assert (found["certified"] is None) == system.startswith("fast")
-    assert report["sweep"][-1]["average"]["beam"]["beam"]["certified"] == 1.0
-    assert report["sweep"][0]["average"]["beam"]["beam"]["certified"] < 1.0
+def test_an_evaluation_is_reproducible(found, engine, collection):
+    again = evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
+    for pool, same in zip(found.pools, again.pools, strict=True):
+        assert list(map(hits, [*pool.rows, pool.average])) == list(map(hits, [*same.rows, same.average]))
+        assert pool.average.differences == same.average.differences
+    assert (found.facts, found.following, found.health) == (again.facts, again.following, again.health)
 
 
 def test_a_decoder_weight_of_zero_leaves_the_geometry_alone(engine, collection):
-    found = evaluate(engine, collection, EvaluationOptions(beams=(4,), limit=3, decoder_weight=0.0))
-
-    assert found["decoder_weight"] == 0.0
-    for row in found["pools"][0]["rows"]:
-        for tuned, alone in (
-            ("beam", "geometry"),
-            ("beam + re-rank", "geometry + re-rank"),
-            ("fast + re-rank", "fast geometry + re-rank"),
-        ):
-            assert row["systems"][tuned]["hit"] == row["systems"][alone]["hit"]
-            assert row["beam"][tuned] == row["beam"][alone]
+    alone = evaluate(engine, collection, EvaluationOptions(beams=(4,), limit=3, decoder_weight=0.0))
+    assert alone.facts.decoder_weight == 0.0
+    for row in alone.pools[0].rows:
+        for tuned, geometry in (("beam", "geometry"), ("fast + re-rank", "fast geometry + re-rank")):
+            assert row.systems[tuned].hit == row.systems[geometry].hit
+            assert row.systems[tuned].beam == row.systems[geometry].beam
 
 
-def test_the_tables_are_those_of_the_widest_beam(report):
-    assert without_times(report["sweep"][-1]["rows"]) == without_times(report["pools"][0]["rows"])
-
-
-def test_the_report_is_json_and_reproducible_except_for_times(report, engine, collection):
-    again = evaluate(engine, collection, EvaluationOptions(beams=(1, 8, 100)))
-
-    assert json.loads(json.dumps(without_times(again))) == json.loads(json.dumps(without_times(report)))
+def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection, found):
+    options = EvaluationOptions(
+        beams=(8,), rows=("3:shapes", "titled"), systems=("beam", "beam + re-rank"), items="test", details=False
+    )
+    variant = evaluate(engine, collection, options)
+    (whole, local), names = variant.pools, [(row.task, row.dataset) for row in variant.pools[0].rows]
+    assert names == [(2, "titled"), (3, "shapes")] and (whole.kind.items, local.kind.scope) == ("test", "local")
+    assert list(whole.average.systems) == ["beam", "beam + re-rank"] and not whole.average.differences
+    same = found.pool(items="test", beams=8).row(3, "shapes").systems["beam"]
+    assert whole.row(3, "shapes").systems["beam"].hit == same.hit
+    assert not variant.following and not variant.health
 
 
 def test_the_limit_and_the_split_are_used(engine, collection):
-    found = evaluate(engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,)))
-
-    assert [pool["items"] for pool in found["pools"]] == ["all", "val", "all", "val"]
-    assert [row["queries"] for row in found["pools"][0]["rows"]] == [2, 2, 2]
+    few = evaluate(engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,), details=False))
+    assert [pool.kind.items for pool in few.pools] == ["all", "val", "all", "val"]
+    assert [row.queries for row in few.pools[0].rows] == [2, 2, 2]
 
 
 def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(collection, tmp_path):
@@ -169,20 +162,183 @@ def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answe
     pool = SimpleNamespace(all_candidates=lambda: titled, image_path=shipping.image_path, root=shipping.root)
     engine = Engine.load(publish_micro_run(tmp_path / "run", pool).path, "cpu")
 
-    report = evaluate(engine, shipping, EvaluationOptions(beams=(8,), answerable=True))
+    shipped = evaluate(engine, shipping, EvaluationOptions(beams=(8,), answerable=True))
 
-    assert [kind["scope"] for kind in report["pools"]] == ["global", "local"]
-    assert {kind["items"] for kind in report["pools"]} == {"shipped"}
-    for kind in report["pools"]:
-        (row,) = kind["rows"]
-        assert row["dataset"] == "titled" and row["without_positive"] == 0 and row["candidates"] == len(titled)
+    assert [str(kind.kind) for kind in shipped.pools] == ["global pool, shipped items", "local pool, shipped items"]
+    for searched in shipped.pools:
+        (row,) = searched.rows
+        assert (row.dataset, row.without_positive, row.candidates) == ("titled", 0, len(titled))
     with pytest.raises(UserError, match="the local pool, shipped items is empty"):
         evaluate(engine, shipping, EvaluationOptions(beams=(8,)))
 
 
 def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, collection):
     queries = list(collection.queries("test"))
-    assert list(with_positives(queries, engine.index)) == queries
     unknown = [replace(query, positives=("9:1",)) for query in queries]
     mixed = [query for pair in zip(unknown, queries, strict=True) for query in pair]
     assert list(with_positives(mixed, engine.index)) == queries
+
+
+# figures by hand
+
+
+def searched(dense, reranked, geometry, dataset="shapes", seen=(0,), new=(1, 2)) -> SearchedRow:
+    """Query i has the positive i; "beam + re-rank" has ranks of its own, every other beam search those of geometry.
+
+    The pool lacks item 0; the first codes of queries alternate between 0, which is right, and 1.
+    """
+    count, n = len(dense), 9
+    targets = np.isin(np.arange(n), [*seen, 5])
+    positives = [[at] if at in (*seen, *new) else [at, 5] if at not in seen else [at] for at in range(count)]
+    row = BenchmarkRow(0, 0, dataset)
+    queries = QuerySet(row, [None] * count, [""] * count, Qrels.from_lists(positives), np.zeros(count), unknown=3)
+    index = SimpleNamespace(n=n, code_sizes=(3, 4), codes=lambda rows: np.zeros((len(rows), 2), dtype=np.int64))
+    order = np.arange(count)
+    statistics = BeamStatistics(order > 0, order, order % 2, np.full(count, 7), order > 1)
+    beams = {
+        name: replace(statistics, certified=None) if "fast" in name else statistics for name in beam_systems(1, None)
+    }
+    ranks = {"dense": dense} | dict.fromkeys(beams, geometry) | {"beam + re-rank": reranked}
+    arrays = {system: np.array(found) for system, found in ranks.items()}
+    results = RowResults(arrays, {"dense": {"encode": 2.0, "scan": float(count)}}, beams)
+    return SearchedRow(queries, index, np.arange(1, n), targets, results)
+
+
+FOUR = searched([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS])
+TWO = searched([MISS, MISS], [2, MISS], [MISS, MISS], "titled", seen=(), new=(0, 1))
+
+
+def test_a_row_has_every_figure():
+    row = pool_figures(GLOBAL, 1, [FOUR], seed=0).row(0, "shapes")
+    assert (row.queries, row.candidates, row.without_positive) == (4, 8, 1)
+    assert row.outside == 1 + 3  # item 0, and judgments of items that are not in the index
+    assert (row.queries_seen, row.queries_new) == (1, 2)
+    dense = row.systems["dense"]
+    assert dense.hit == {1: 0.25, 5: 0.5, 10: 0.75, 50: 0.75} and (row.cut, dense.rate[0]) == (5, 0.5)
+    assert (dense.seen, dense.new) == (1.0, 0.5)
+    assert row.systems["beam + re-rank"].of_dense == 0.5 and dense.of_dense == 1.0
+    assert row.systems["beam"].beam == BeamFigures(0.75, 1.5, 3, 7.0, 0.5, first_code=0.5)
+    assert row.systems["fast + re-rank"].beam.certified is None and dense.beam is None
+    assert {pair: found[0] for pair, found in row.differences.items()} == {
+        "beam − geometry": 0.0,
+        "beam + re-rank − geometry + re-rank": -0.5,
+        "fast + re-rank − beam + re-rank": 0.5,
+        "fast + re-rank − fast geometry + re-rank": 0.0,
+    }
+
+
+def test_fashion_hit_rates_at_ten_are_averaged_with_the_others_at_five():
+    fashion = searched([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS], "drawn_fashion200k")
+    pool = pool_figures(GLOBAL, 1, [fashion, FOUR], seed=0)
+    row, dense = pool.rows[0], pool.rows[0].systems["dense"]
+    assert (row.cut, dense.rate[0], dense.new) == (10, 0.75, 1.0)
+    assert row.systems["beam + re-rank"].of_dense == pytest.approx(0.25 / 0.75)
+    assert pool.average.systems["dense"].rate[0] == pytest.approx((0.75 + 0.5) / 2)
+
+
+def test_the_average_weighs_rows_equally_and_skips_missing_figures():
+    average = pool_figures(GLOBAL, 1, [FOUR, TWO], seed=0).average
+    dense, reranked = average.systems["dense"], average.systems["beam + re-rank"]
+    assert dense.hit == {1: 0.125, 5: 0.25, 10: 0.375, 50: 0.375}
+    assert reranked.hit[5] == pytest.approx((0.25 + 0.5) / 2)
+    assert average.differences["fast + re-rank − beam + re-rank"][0] == pytest.approx((0.5 - 0.5) / 2)
+    assert dense.seen == 1.0  # the second row has no such query
+    assert reranked.of_dense == 0.5  # dense finds nothing in the other row
+    assert (reranked.beam.items, reranked.beam.most_items, average.queries) == (1.0, 3, None)
+    assert dense.milliseconds == {"encode": 2.0, "scan": 3.0}
+
+
+def test_intervals_contain_their_rate_depend_on_the_seed_and_are_narrower_for_many_rows_and_for_pairs():
+    first, again, other = [pool_figures(GLOBAL, 1, [FOUR, TWO], seed).average for seed in (0, 0, 1)]
+    for rate, low, high in [*(found.rate for found in first.systems.values()), *first.differences.values()]:
+        assert low <= rate <= high
+    assert first == again
+    assert first.systems["beam"].rate == pytest.approx(other.systems["beam"].rate, abs=0.13)
+    many = pool_figures(GLOBAL, 1, [FOUR] * 25, seed=0)
+
+    def width(estimate):
+        return estimate[2] - estimate[1]
+
+    one, of_many = (width(row.systems["dense"].rate) for row in (many.rows[0], many.average))
+    assert of_many == pytest.approx(one / 5, rel=0.25)
+    systems, pairs = many.average.systems, many.average.differences
+    assert width(pairs["beam − geometry"]) == 0 < width(systems["beam"].rate)
+    both = np.hypot(width(systems["fast + re-rank"].rate), width(systems["beam + re-rank"].rate))
+    assert width(pairs["fast + re-rank − beam + re-rank"]) < both
+
+
+@pytest.mark.parametrize(("dense", "share"), [([1] + [MISS] * 9, 1.0), ([1] + [MISS] * 10, None)])
+def test_a_share_needs_a_dense_search_that_reaches_ten_percent(dense, share):
+    assert share_of_dense(np.array(dense), np.array(dense), 5) == share
+
+
+# codes
+
+
+class Indexed:
+    """Level 1 is the kind; every second item shares its ID with the one before."""
+
+    n, code_sizes = 90, (3, 4, 5)
+    modalities = np.zeros(90, dtype=np.uint8)
+
+    def codes(self, rows):
+        rows = np.asarray(rows)
+        return np.stack([rows * 0, rows // 2 % 4, rows // 2 % 5], axis=1)
+
+    def pool(self):
+        return Pool.build(pack(self.codes(range(90)), self.code_sizes), self.code_sizes, np.arange(90), "cpu")
+
+    def items(self, rows):
+        kinds = [{"kind": ["cat", "dog", "boat", "drum"][row // 2 % 4]} if row >= 10 else {} for row in rows]
+        return [
+            Item(f"0:{row}", Modality.IMAGE, image="a.png", source=json.dumps(kind))
+            for row, kind in zip(rows, kinds, strict=True)
+        ]
+
+
+def test_code_use_covers_all_items_and_factors_cover_a_sample_of_the_candidates(monkeypatch):
+    health, (kind,) = measure_codes(Indexed(), np.arange(0, 60), seed=0)
+    assert health["items"] == 90 and health["items_alone"] == 0
+    assert (kind["factor"], kind["items"], kind["values"]) == ("kind", 50, 4)
+    assert kind["levels"][0]["alone"] == pytest.approx(1.0)
+    monkeypatch.setattr(module, "MAX_FACTOR_ITEMS", 40)
+    first, again, other = [measure_codes(Indexed(), np.arange(10, 90), seed)[1] for seed in (0, 0, 1)]
+    assert first == again != other and first[0]["items"] == 40
+
+
+# fused features
+
+
+@pytest.fixture
+def trained(run, engine, collection, tmp_path) -> Engine:
+    """A run with features as training leaves them: of all candidates in the order of the collection."""
+    path = shutil.copytree(run, tmp_path / "run")
+    inputs = [(item.image, [item.text]) for item in collection.all_candidates()]
+    files = FeatureFiles.create(path / "features" / "candidates", len(inputs), 1, engine.encoder.dim, "source")
+    files.fill(engine.encoder, inputs, lambda file: open_image(collection.image_path(file)), 16, "encode")
+    files.fuse(engine.fusion, "digest")
+    return Engine.load(path, "cpu")
+
+
+def test_features_that_training_left_are_searched_by_row_of_the_index(trained, collection):
+    items = trained.index.items(range(trained.index.n))
+    images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
+    with torch.no_grad():
+        z = trained.fusion(trained.encoder.encode(images, [item.text for item in items])).numpy()
+    rows = np.array([7, 0, trained.index.n - 1])
+    assert np.abs(FusedItems.read(trained, collection)[rows] - z[rows]).max() < 2e-3  # kept as fp16
+    row = evaluate(trained, collection, EvaluationOptions(beams=(3,), details=False)).pools[0].rows[0]
+    queries = read_queries(collection, trained.index, "test", limit=None, seed=0)[0]
+    found = 0
+    for number, batch in enumerate(queries.opened(collection, 1)):
+        order = np.argsort(-(z @ trained.encode(batch).z[0].numpy()))[:5]
+        positives = queries.qrels.rows[queries.qrels.offsets[number] : queries.qrels.offsets[number + 1]]
+        found += bool(set(order) & set(positives))
+    assert row.systems["fused"].rate[0] == found / len(queries)
+    assert list(row.systems["fused"].milliseconds) == ["encode", "fuse", "scan"]
+
+
+def test_features_of_other_items_are_refused(trained, engine, collection):
+    file = trained.run.path / "features" / "candidates" / "fused.npy"
+    np.save(file, np.load(file)[::-1])
+    assert FusedItems.read(trained, collection) is None and FusedItems.read(engine, collection) is None

@@ -1,5 +1,4 @@
 import json
-import re
 import shutil
 
 import numpy as np
@@ -8,36 +7,36 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation import growing
-from genius.evaluation.encoded_queries import EncodedSplit
-from genius.evaluation.growing import main, markdown, measure, split_by_target
-from genius.evaluation.queries import training_targets
+from genius.evaluation.growing import hit_rates, main, measure, split_by_target
+from genius.evaluation.queries import EncodedSplit, training_targets
+from genius.evaluation.systems import SearchedPool
+from genius.reports import Report
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.search.test_rerank import drawn_ranker
 
 
 @pytest.fixture(scope="module")
-def report(engine, collection):
+def table(engine, collection):
     return measure(engine, collection, fractions=(20, 50), beams=7)
 
 
-def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(engine, collection, report):
+def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(engine, collection, table):
     present = int(training_targets(collection, engine.index).sum())
-    for grown in report["collections"]:
-        assert grown["items"] == present + grown["added"]
-        assert grown["added"] / grown["items"] == pytest.approx(grown["fraction"] / 100, abs=0.02)
-    assert [grown["fraction"] for grown in report["collections"]] == [0, 20, 50]
-    assert "added" not in report["collections"][0]["groups"]
-    asked = [grown["groups"]["added"]["queries"] for grown in report["collections"][1:]]
-    assert 0 < asked[0] < asked[1]
-    assert {grown["groups"]["present"]["queries"] for grown in report["collections"]} == {1}  # 0:7 asks for 0:0
+    by_group = {(row[0], row[2]): row for row in table.rows}
+    assert list(by_group) == [(share, "present") for share in ("0 %",)] + [
+        (share, group) for share in ("20 %", "50 %") for group in ("present", "added")
+    ]
+    for share, fraction in (("0 %", 0.0), ("20 %", 0.2), ("50 %", 0.5)):
+        items, queries = by_group[share, "present"][1], by_group[share, "present"][3]
+        assert (items - present) / items == pytest.approx(fraction, abs=0.02) and queries == 1  # 0:7 asks for 0:0
+    assert 0 < by_group["20 %", "added"][3] < by_group["50 %", "added"][3]
 
 
 def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engine, collection):
-    target = training_targets(collection, engine.index)
-    grown = measure(engine, collection, fractions=(90,), beams=7, limit=1)["collections"][1]
-    assert grown["added"] == (~target).sum()
-    assert grown["items"] - grown["added"] == round(grown["added"] / 9) < target.sum()
+    absent = int((~training_targets(collection, engine.index)).sum())
+    rows = measure(engine, collection, fractions=(90,), beams=7, limit=1).rows
+    assert {row[1] for row in rows if row[0] == "90 %"} == {absent + round(absent / 9)}
 
 
 def test_a_query_with_positives_of_both_kinds_is_in_neither_group(engine, collection):
@@ -60,39 +59,34 @@ def test_a_query_without_positives_in_the_index_is_in_neither_group(engine, coll
     assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 0, "added": 10}
 
 
-def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, report):
+def test_dense_hits_agree_with_sorting_all_cosines(engine, collection):
     queries, target = EncodedSplit.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
-    everything = np.arange(engine.index.n)
-    grown = growing._hit_rates(engine, queries, everything, target, 7, seed=0)
+    pool = SearchedPool(engine, engine.pool, np.arange(engine.index.n), ("dense",))
     cosines = queries.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
-    for group, numbers in split_by_target(queries, target).items():
+    for numbers in split_by_target(queries, target).values():
         hits = [
             bool(set(np.argsort(-cosines[number])[:5]) & set(queries.positives[number].tolist())) for number in numbers
         ]
-        assert grown[group]["queries"] == len(numbers)
-        assert grown[group]["systems"]["dense"]["hit"] == pytest.approx(np.mean(hits))
+        rate, low, high = hit_rates(pool, queries, numbers, 7, seed=0)["dense"]
+        assert low <= rate <= high and rate == pytest.approx(np.mean(hits))
 
 
 def test_the_command_writes_what_it_prints(run, tmp_path, capsys):
     run = shutil.copytree(run, tmp_path / "run")  # other tests read its reports
     main([str(run), "--fractions", "30", "--beams", "5", "--device", "cpu"])
-    written = json.loads((run / "reports" / "growing.json").read_text())
-    assert [grown["fraction"] for grown in written["collections"]] == [0, 30]
-    assert (page := (run / "reports" / "growing.md").read_text()) in capsys.readouterr().out
-    assert re.search(r"\| +30 % \|", page) and "--fractions 30" in page
+    written = Report.load(run / "reports" / "growing.json")
+    assert {row[0] for row in written.tables[0].rows} == {"0 %", "30 %"} and "--fractions 30" in written.command
+    assert written.to_markdown() in capsys.readouterr().out
 
 
 def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, tmp_path):
     copied = Run(shutil.copytree(run, tmp_path / "run"))
     copied.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
-
     ranked = measure(Engine.load(copied.path, "cpu"), collection, fractions=(30,), beams=5)
-
-    page = markdown(ranked | {"command": "x", "own_queries": False})
-    assert re.search(r"beam \+ re-rank \| +fast \+ ranker \| +of dense", page)
-    rates = ranked["collections"][1]["groups"]["added"]["systems"]
-    if rates["dense"]["hit"]:
-        assert f"{rates['fast + ranker']['hit'] / rates['dense']['hit']:.2f} |" in page
+    assert [column.name for column in ranked.columns][-3:] == ["beam + re-rank", "fast + ranker", "of dense"]
+    for row in ranked.rows:
+        (dense, *_), (last, *_), share = row[4], row[-2], row[-1]
+        assert share == (last / dense if dense else None)
 
 
 def test_the_report_says_whether_the_decoder_learned_the_added_items(run, tmp_path, capsys):

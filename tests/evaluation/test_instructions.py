@@ -1,4 +1,4 @@
-"""genius/evaluation/instruction_following.py on the micro collection."""
+"""genius/evaluation/instructions.py on the micro collection; judgments that a pool does not hold."""
 
 import shutil
 from collections import Counter
@@ -9,7 +9,8 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.instructions import first_codes, measure_following, most_frequent_first_codes, swap_instructions
-from genius.evaluation.queries import read_queries
+from genius.evaluation.queries import EncodedRow, read_queries
+from genius.evaluation.report import report_of
 from genius.schema import Modality
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
@@ -18,15 +19,15 @@ from tests.evaluation.micro import PHRASINGS
 
 @pytest.fixture(scope="module")
 def sets(collection, engine):
-    return read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="seeded")
+    return read_queries(collection, engine.index, "test", limit=None, seed=0)
 
 
 def measured(engine, collection, sets):
     held_out = [None] * len(sets)
     if collection.has_held_out_instructions():
         held_out = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="held-out")
-    encoded = [[engine.encode(batch) for batch in queries.opened(collection, 3)] for queries in sets]
-    return measure_following(engine, collection, sets, held_out, encoded, seed=0, decoder_weight=None)
+    encoded = [EncodedRow.encode(engine, queries.opened(collection, 3)) for queries in sets]
+    return measure_following(engine, collection, sets, held_out, encoded, 0, None)
 
 
 def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
@@ -51,19 +52,19 @@ def test_the_swapped_instruction_depends_on_seed_and_query_alone(sets):
 def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, sets):
     found = measured(engine, collection, sets)
 
-    for queries, row in zip(sets, found["rows"], strict=True):
+    for queries, row in zip(sets, found, strict=True):
         codes = [
             int(engine.search([query])[0].first_code_probabilities.argmax())
             for batch in queries.opened(collection, 1)
             for query in batch
         ]
         targets = engine.index.modalities[queries.qrels.rows[queries.qrels.offsets[:-1]]]
-        assert row["asked"] == np.mean(np.array(codes) == targets)
+        assert row.asked == np.mean(np.array(codes) == targets)
     other = swap_instructions(sets[0], collection.instructions(), seed=0)
     codes = first_codes(engine, [engine.encode(next(other.opened(collection, 9)))], None)
-    assert found["rows"][0]["swapped"] == (codes == Modality.PAIR).mean()
-    assert [row["swapped"] is None for row in found["rows"]] == [False, False, True]
-    assert {row["held_out"] for row in found["rows"]} == {None} and found["average"]["held_out"] is None
+    assert found[0].swapped == (codes == Modality.PAIR).mean()
+    assert [row.swapped is None for row in found] == [False, False, True]
+    assert {row.held_out for row in found} == {None}
 
 
 def test_held_out_phrasings_are_measured_if_there_are_any(engine, collection, sets, tmp_path):
@@ -73,15 +74,13 @@ def test_held_out_phrasings_are_measured_if_there_are_any(engine, collection, se
 
     found = measured(engine, copy, sets)
 
-    assert [row["held_out"] for row in found["rows"]] == [row["asked"] for row in found["rows"]]
+    assert [row.held_out for row in found] == [row.asked for row in found]
 
 
-def test_the_report_uses_the_instructions_of_the_beam_searches(engine, collection):
-    report = evaluate(engine, collection, EvaluationOptions(beams=(3,)))
-
-    assert [row["asked"] for row in report["following"]["rows"]] == [
-        row["beam"]["beam"]["first_code"] for row in report["pools"][0]["rows"]
-    ]
+def test_the_evaluation_follows_the_instructions_of_its_beam_searches(engine, collection):
+    found = evaluate(engine, collection, EvaluationOptions(beams=(3,)))
+    beams = [row.systems["beam"].beam for row in found.pools[0].rows]
+    assert [row.asked for row in found.following] == [beam.first_code for beam in beams]
 
 
 def test_the_usual_first_code_of_a_modality_is_the_most_frequent_one_of_its_items():
@@ -94,3 +93,50 @@ def test_the_usual_first_code_of_a_modality_is_the_most_frequent_one_of_its_item
             return Pool.build(pack(codes, self.code_sizes), self.code_sizes, np.arange(6), "cpu")
 
     assert most_frequent_first_codes(Emerged()).tolist() == [3, 2, 1]
+
+
+@pytest.fixture(scope="module")
+def partly_unknown(collection, tmp_path_factory) -> Collection:
+    """Of 0:7 the only answer is no candidate, of 0:11 one of two."""
+    root = shutil.copytree(collection.root, tmp_path_factory.mktemp("unknown") / "collection")
+    file = root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    return Collection(root)
+
+
+@pytest.fixture(scope="module")
+def phrased(engine, partly_unknown):
+    return evaluate(engine, partly_unknown, EvaluationOptions(beams=(4,), every_phrasing=True))
+
+
+def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_at_a_time(
+    phrased, engine, partly_unknown
+):
+    """As M-BEIR's evaluation counts: 1 if any relevant one is among the first k."""
+    ids, rates = [item.id for item in engine.index.items(range(engine.index.n))], []
+    first, *_ = read_queries(partly_unknown, engine.index, "test", limit=None, seed=0)
+    for phrasing in PHRASINGS:
+        hits = []
+        for query in first.queries:
+            features = engine.encoder.encode([None], [f"{phrasing} {query.text}"])
+            cosines = engine.index.embeddings.astype(np.float64) @ features.embedding()[0].numpy().astype(np.float64)
+            retrieved = [ids[row] for row in np.argsort(-cosines, kind="stable")]
+            hits.append(float(bool(set(query.positives) & set(retrieved[:5]))))
+        rates.append(np.mean(hits))
+    row, *_, texts = phrased.phrasings
+    assert (row.phrasings, texts.phrasings) == (3, 1)
+    assert row.systems["dense"] == (pytest.approx(np.mean(rates)), min(rates), max(rates))
+    for system, figures in texts.systems.items():  # one phrasing: as in the tables
+        assert set(figures) == {phrased.pools[0].rows[2].systems[system].rate[0]}
+    report = report_of(phrased, "", "", "", "")
+    (table,) = [table for table in report.tables if table.title == "Hit rate over all phrasings of the instructions"]
+    assert table.rows[0][2:4] == [3, row.systems["dense"]] and table.rows[-1][0] == "average"
+    assert "2 judgments name items that are not in the index." in report.note
+
+
+def test_unknown_judgments_are_counted(phrased):
+    row, *others = phrased.pools[0].rows
+    assert (row.queries, row.outside, row.without_positive) == (4, 2, 1) and phrased.facts.unknown == 2
+    assert not any(other.outside for other in others)
+    assert (row.queries_seen, row.queries_new) == (0, 3)  # what has no answer is neither
+    assert max(system.hit[50] for system in row.systems.values()) <= 0.75

@@ -1,4 +1,4 @@
-"""genius/evaluation/queries.py on the micro collection."""
+"""genius/evaluation/queries.py and pools.py on the micro collection."""
 
 import shutil
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
+from genius.evaluation.pools import PoolKind, read_pools
 from genius.evaluation.queries import TargetGroups, read_queries, training_targets
 from genius.metrics.hit_rate import Qrels
 from genius.schema import Modality
@@ -52,15 +53,13 @@ def test_rows_come_by_task_and_every_query_once(collection, engine):
     ],
 )
 def test_rows_are_selected_by_task_and_dataset(collection, engine, names, chosen):
-    sets = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="first", rows=names)
+    sets = read_queries(collection, engine.index, "test", limit=None, seed=0, rows=names)
     assert [(queries.row.task, queries.row.dataset) for queries in sets] == chosen
 
 
 def test_an_unknown_row_is_refused_with_the_choices(collection, engine):
     with pytest.raises(UserError, match="no row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a"):
-        read_queries(
-            collection, engine.index, "test", limit=None, seed=0, phrasing="first", rows=["titled", "4:shapes"]
-        )
+        read_queries(collection, engine.index, "test", limit=None, seed=0, rows=["titled", "4:shapes"])
 
 
 def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
@@ -74,10 +73,6 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
     by_seed = {tuple(read(collection, engine, seed=seed)[0].instructions) for seed in range(5)}
     assert len(by_seed) > 1
     assert {text for texts in by_seed for text in texts} == set(PHRASINGS)
-
-
-def test_the_first_phrasing_can_be_chosen(collection, engine):
-    assert set(read(collection, engine, phrasing="first")[0].instructions) == {PHRASINGS[0]}
 
 
 def held_out(collection: Collection, lines: list[str]) -> None:
@@ -210,5 +205,121 @@ def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(co
 def test_a_query_with_seen_and_unseen_targets_is_in_neither_of_the_groups_that_are_compared():
     groups = TargetGroups.of(Qrels.from_lists([[0, 1], [1], [2, 0], [0], []]), np.array([True, False, False]))
     assert groups.every.tolist() == [False, False, False, True, False]
-    assert groups.some.tolist() == [True, False, True, True, False]
     assert groups.none.tolist() == [False, True, False, False, False]  # the last has no positive in the index
+
+
+# pools
+
+
+def ids_by_use(collection, engine, rows, split="test"):
+    """(kind, row number) -> ids of the pool."""
+    found = {}
+    for shared in read_pools(collection, engine.index, rows, split).shared:
+        ids = {item.id for item in engine.index.items(shared.rows)}
+        for number, kinds in shared.uses.items():
+            for kind in kinds:
+                assert (kind, number) not in found
+                found[kind, number] = ids
+    return found
+
+
+def test_every_row_has_its_four_pools(collection, engine):
+    rows = collection.rows()
+
+    found = ids_by_use(collection, engine, rows)
+
+    everything = {item.id for item in collection.all_candidates()}
+    tested = {item.id for item in collection.candidates("union_test")}
+    for number, row in enumerate(rows):
+        local = {item.id for item in collection.local_pool(row)}
+        assert found[PoolKind("global", "all"), number] == everything
+        assert found[PoolKind("global", "test"), number] == tested < everything
+        assert found[PoolKind("local", "all"), number] == local
+        assert found[PoolKind("local", "test"), number] == local & tested
+
+
+def test_pools_are_limited_to_all_items_or_to_those_of_the_split(collection, engine):
+    rows = collection.rows()
+    every = read_pools(collection, engine.index, rows, "test").kinds
+    for items in ("all", "test"):
+        found = read_pools(collection, engine.index, rows, "test", items)
+        assert found.kinds == [kind for kind in every if kind.items == items]
+        assert all(kind in found.kinds for pool in found.shared for kinds in pool.uses.values() for kind in kinds)
+    with pytest.raises(UserError, match="no pool of val items; choose from all, test"):
+        read_pools(collection, engine.index, rows, "test", "val")
+
+
+def test_rows_share_the_global_pools(collection, engine):
+    rows = collection.rows()
+
+    pools = read_pools(collection, engine.index, rows, "val")
+
+    assert sorted(len(pool.uses) for pool in pools.shared) == [1] * 6 + [3, 3]
+
+
+def test_a_pool_with_two_uses_is_built_once(collection, engine, tmp_path):
+    alone = Collection(shutil.copytree(collection.root, tmp_path / "alone"))
+    row = next(row for row in alone.rows() if row.dataset == "titled")
+    local = (alone.root / "cand_pool/local/mbeir_titled_task2_cand_pool.jsonl").read_text()
+    for split in ("train", "val", "test"):
+        (alone.root / f"cand_pool/global/mbeir_union_{split}_cand_pool.jsonl").write_text(local)
+
+    pools = read_pools(alone, engine.index, [row], "test")
+
+    (pool,) = pools.shared
+    assert pools.kinds == [PoolKind(scope, items) for scope in ("global", "local") for items in ("all", "test")]
+    assert pool.uses == {0: pools.kinds}
+
+
+class IndexOf:
+    """Some items, in the order of their ids."""
+
+    def __init__(self, ids):
+        self.ids = {id: row for row, id in enumerate(sorted(ids))}
+        self.n = len(self.ids)
+
+    def rows_of(self, ids):
+        return np.array([self.ids.get(id, -1) for id in ids])
+
+
+@pytest.mark.parametrize("split", ["test", "val"])
+def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
+    """As the shipped run, whose index lacks what was for training alone."""
+    index = IndexOf(item.id for item in collection.candidates("union_test"))
+    rows = collection.rows()
+
+    pools = read_pools(collection, index, rows, split)
+
+    assert pools.kinds == [PoolKind("global", "test"), PoolKind("local", "test")]
+    found = {
+        (kind, number): pool.rows for pool in pools.shared for number, kinds in pool.uses.items() for kind in kinds
+    }
+    for number, row in enumerate(rows):
+        local = {item.id for item in collection.local_pool(row)} & index.ids.keys()
+        assert found[pools.kinds[0], number].tolist() == list(range(index.n))
+        assert found[pools.kinds[1], number].tolist() == sorted(index.ids[id] for id in local)
+
+
+def test_an_index_that_is_neither_the_whole_collection_nor_one_pool_is_refused(collection):
+    index = IndexOf([item.id for item in collection.candidates("union_test")][1:])
+
+    with pytest.raises(UserError, match="none of its pools holds exactly the indexed items"):
+        read_pools(collection, index, collection.rows(), "test")
+
+
+def test_an_item_missing_from_the_index_is_refused(collection, engine, tmp_path):
+    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
+    file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
+    file.write_text(file.read_text().replace('"1:19"', '"1:99"'))
+
+    with pytest.raises(UserError, match="holds items that the index does not"):
+        read_pools(other, engine.index, other.rows(), "test")
+
+
+def test_a_row_without_test_candidates_is_refused(collection, engine, tmp_path):
+    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
+    file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
+    file.write_text("".join(line for line in file.open() if '"1:' not in line))
+
+    with pytest.raises(UserError, match="titled task 2: the local pool, test items is empty"):
+        read_pools(other, engine.index, other.rows(), "test")

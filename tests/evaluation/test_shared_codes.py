@@ -1,7 +1,6 @@
 """genius/evaluation/shared_codes.py: what is compared, and with what."""
 
 import io
-import json
 import shutil
 
 import numpy as np
@@ -13,7 +12,10 @@ from genius.errors import UserError
 from genius.evaluation import shared_codes
 from genius.evaluation.shared_codes import pair_codes, read_couples
 from genius.index.store import Index
+from genius.reports import Report
 from genius.schema import Modality
+
+PAIRS = ("image and text", "image and pair", "text and pair")
 
 
 def picture(row: int) -> bytes:
@@ -57,20 +59,22 @@ def test_the_pair_is_both_together_as_a_candidate(engine, collection):
     np.testing.assert_array_equal(codes[0][1:], engine.quantizer.encode(z).numpy()[0][1:])
 
 
-def test_the_report_compares_all_sides_and_keeps_examples(run, collection, tmp_path):
+def test_the_report_compares_all_sides_with_chance_and_has_examples(run, tmp_path):
     copy = shutil.copytree(run, tmp_path / "run")
     shared_codes.main([str(copy), "--split", "train", "--device", "cpu"])
-    report = json.loads((copy / "reports" / "shared_codes.json").read_text())
-    compared = [(one["first"], one["second"], one["dataset"]) for one in report["agreement"]]
-    assert compared == [("image", "text", ""), ("image", "pair", ""), ("text", "pair", "")]
-    assert report["couples"] == 8 == report["agreement"][0]["couples"]
-    assert [level["level"] for level in report["agreement"][0]["levels"]] == list(range(1, report["levels"]))
-    for example in report["examples"]:
-        assert [example[side]["codes"][0] for side in shared_codes.SIDES] == [0, 1, 2]
-    text = (copy / "reports" / "shared_codes.md").read_text()
-    assert "image and pair" in text and "at every level from 1 to this one" in text
+    same, so_far, examples = Report.load(copy / "reports" / "shared_codes.json").tables
+    assert [row[:3] for row in same.rows[::2]] == [[f"{sides}", "all", 8] for sides in PAIRS]
+    assert [row[0] for row in same.rows[1::2]] == ["by chance"] * 3
+    for row, chance, together in zip(same.rows[::2], same.rows[1::2], so_far.rows[::2], strict=True):
+        assert len(row) == 3 + 3 and row[3][0] == together[3] >= together[5]  # three semantic levels
+        assert all(low <= share <= high for share, low, high in row[3:]) and 0 <= chance[3] <= 1
+    for row in examples.rows:
+        assert [codes.split()[0] for codes in row[2:]] == ["0", "1", "2"]
 
 
-def test_a_factor_of_several_datasets_is_carried_over(engine):
-    found = shared_codes.factors_elsewhere(engine.index, seed=0)
-    assert [one["factor"] for one in found] == []  # candidates of the micro collection name none
+def test_a_factor_of_several_datasets_is_carried_over(engine, monkeypatch):
+    assert shared_codes.elsewhere_tables(engine.index, seed=0) == []  # candidates of the micro collection name none
+    kinds = np.arange(engine.index.n) % 2
+    monkeypatch.setattr(shared_codes, "read_factors", lambda items: {"kind": kinds})
+    (table,) = shared_codes.elsewhere_tables(engine.index, seed=0)
+    assert [row[0] for row in table.rows] == ["kind", "without codes"] and table.rows[0][1] == engine.index.n

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genius.errors import UserError
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed import __main__ as command
 from genius.evaluation.speed import measurements, systems
 from genius.evaluation.speed.__main__ import main
@@ -118,10 +118,10 @@ def test_medians_and_ratios_are_those_of_the_rounds(tmp_path, monkeypatch):
 def by_hand(results, sets) -> float:
     """Mean over rows of the share of queries with a positive among the first CUT."""
     rates = []
-    for found, some in zip(results, sets, strict=True):
+    for ranked, some in zip(results, sets, strict=True):
         positives = np.split(some.qrels.rows, some.qrels.offsets[1:-1])
         rates.append(
-            np.mean([bool(set(rows[:CUT]) & set(right)) for rows, right in zip(found, positives, strict=True)])
+            np.mean([bool(set(rows[:CUT]) & set(right)) for rows, right in zip(ranked, positives, strict=True)])
         )
     return float(np.mean(rates))
 
@@ -166,8 +166,8 @@ def test_the_fastest_dense_search_that_finds_as_much_is_the_equal():
     rates = {"set": 0.4, "fast": 0.3, "best": 0.6, "poor": 0.29, "quick": 0.4 - 1e-12, "slow": 0.5}
     medians = {"poor": 0.1, "quick": 3.0, "slow": 8.0}
     dense = ("poor", "quick", "slow")
-    found = {name: fastest_equal(name, dense, rates, medians) for name in ("set", "fast", "best")}
-    assert found == {"set": "quick", "fast": "quick", "best": None}
+    equals = {name: fastest_equal(name, dense, rates, medians) for name in ("set", "fast", "best")}
+    assert equals == {"set": "quick", "fast": "quick", "best": None}
 
 
 def test_equal_hit_rate_compares_times_and_bytes_of_each_mode(engine, queries):

@@ -49,12 +49,12 @@ def test_the_allowed_tokens_are_those_that_follow_the_prefix_in_an_id(setup):
 
 
 def test_exact_search_finds_the_ids_and_scores_of_generate(setup, queries, generated):
-    found = beam_search(IncrementalDecoder(setup.workload.decoder), queries.z, setup.pool.trie, setup.beams)
+    beams = beam_search(IncrementalDecoder(setup.workload.decoder), queries.z, setup.pool.trie, setup.beams)
     rows = SYSTEMS["exact"](setup).search(queries)
 
     for query, expected in enumerate(generated):
-        codes = map(tuple, setup.pool.table.codes(found.low[query].numpy()).tolist())
-        scores = dict(zip(codes, found.scores[query].tolist(), strict=True))
+        codes = map(tuple, setup.pool.table.codes(beams.low[query].numpy()).tolist())
+        scores = dict(zip(codes, beams.scores[query].tolist(), strict=True))
         assert scores.keys() == expected.keys() and len(scores) == setup.beams
         assert all(score == pytest.approx(expected[ids], abs=1e-4) for ids, score in scores.items())
         assert ids_of(setup, rows[query][rows[query] >= 0]) == expected.keys()
@@ -87,10 +87,10 @@ def test_scan_and_shortlist_order_by_the_distances_of_the_quantized_vectors(setu
     nearest = distances.sort(1).values[:, :K]
     rows = {name: torch.from_numpy(SYSTEMS[name](setup).search(queries)) for name in ("scan", "geometry, fast", "fast")}
 
-    found = {name: distances.gather(1, row) for name, row in rows.items()}
-    np.testing.assert_allclose(found["scan"], nearest, atol=1e-3)
-    np.testing.assert_allclose(found["geometry, fast"][:, :5], nearest[:, :5], atol=1e-3)
-    assert (found["fast"].diff(dim=1) > -1e-3).all()
+    ranked = {name: distances.gather(1, row) for name, row in rows.items()}
+    np.testing.assert_allclose(ranked["scan"], nearest, atol=1e-3)
+    np.testing.assert_allclose(ranked["geometry, fast"][:, :5], nearest[:, :5], atol=1e-3)
+    assert (ranked["fast"].diff(dim=1) > -1e-3).all()
 
 
 @pytest.mark.parametrize("name", ["flat", "HNSW", "IVF-PQ"])
@@ -99,9 +99,9 @@ def test_dense_systems_find_the_highest_cosines(setup, queries, name, monkeypatc
     cosines = queries.embeddings.numpy() @ setup.embeddings.astype(np.float32).T
     best = np.argsort(-cosines, axis=1)[:, :5]
 
-    found = SYSTEMS[name](setup).search(queries)
+    rows = SYSTEMS[name](setup).search(queries)
 
-    assert found.shape == (4, K) and (found[:, :5] == best).mean() > 0.9  # equal cosines in half precision
+    assert rows.shape == (4, K) and (rows[:, :5] == best).mean() > 0.9  # equal cosines in half precision
 
 
 def exact_ivf(embeddings: np.ndarray, lists: int, code_bytes: int, training: int) -> faiss.Index:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed import workloads
 from genius.evaluation.speed.workloads import Setup, numeric_ids, realistic, structured_ids, uniform
 from genius.schema import Modality
@@ -27,9 +27,9 @@ def test_uniform_ids_use_every_code_equally_often():
 
 def test_queries_differ_between_rounds_and_repeat_within_one(engine, queries):
     for workload in (uniform(30, CONFIG, 0, torch.device("cpu")), realistic(30, engine, queries, seed=0)):
-        first, again, other = (workload.draw_queries(3, number) for number in (1, 1, 2))
+        first, again, second = [workload.draw_queries(3, number) for number in (1, 1, 2)]
         assert len(first.z) == len(first.embeddings) == 3
-        assert torch.equal(first.z, again.z) and not torch.equal(first.z, other.z)
+        assert torch.equal(first.z, again.z) and not torch.equal(first.z, second.z)
 
 
 def test_realistic_queries_are_queries_of_the_run(engine, queries):
@@ -69,9 +69,9 @@ def test_embeddings_are_those_of_the_run_and_near_them_for_recombined_items(engi
 
     embeddings = Setup.build(workload, 2 * n, 5, "float32", tmp_path).embeddings.astype(np.float32)
 
-    own = engine.index.embeddings.astype(np.float32)
-    np.testing.assert_allclose(np.sort(embeddings[:n], axis=0), np.sort(own, axis=0), atol=1e-3)
-    nearest = (embeddings[n:] @ own.T).max(1)
+    known = engine.index.embeddings.astype(np.float32)
+    np.testing.assert_allclose(np.sort(embeddings[:n], axis=0), np.sort(known, axis=0), atol=1e-3)
+    nearest = (embeddings[n:] @ known.T).max(1)
     assert (nearest > 0.95).all() and (nearest < 0.9999).any()
 
 
@@ -103,10 +103,10 @@ def test_numeric_ids_are_the_digits_of_the_numbers():
 def test_other_ids_get_a_random_decoder_of_the_same_size():
     workload = uniform(50, CONFIG, 0, torch.device("cpu"))
     codes, sizes = structured_ids(50)
-    other = workload.with_random_decoder(codes, sizes, seed=0)
-    assert (other.decoder.config.width, other.decoder.config.layers) == (CONFIG.width, CONFIG.layers)
-    assert other.decoder.config.code_sizes == sizes and not other.decoder.config.geometry
-    assert np.array_equal(unpack(other.packed, sizes), codes)
+    random = workload.with_random_decoder(codes, sizes, seed=0)
+    assert (random.decoder.config.width, random.decoder.config.layers) == (CONFIG.width, CONFIG.layers)
+    assert random.decoder.config.code_sizes == sizes and not random.decoder.config.geometry
+    assert np.array_equal(unpack(random.packed, sizes), codes)
 
 
 def test_candidates_of_one_modality_are_ids_of_that_modality_alone(engine, queries):

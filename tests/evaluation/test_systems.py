@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from genius.evaluation import systems
-from genius.evaluation.encoded_queries import EncodedRow
-from genius.evaluation.queries import read_queries
-from genius.evaluation.systems import beam_systems, search_all_systems, search_beams, search_dense, search_quantized
+from genius.evaluation.queries import EncodedRow, read_queries
+from genius.evaluation.systems import SearchedPool, beam_systems, search_beams
 from genius.metrics.hit_rate import MISS, Qrels
 
 STAGES = {"encode", "fuse", "beam", "expand", "rerank"}  # of a beam search
@@ -18,7 +17,7 @@ STAGES = {"encode", "fuse", "beam", "expand", "rerank"}  # of a beam search
 @pytest.fixture(scope="module")
 def text_queries(collection, engine):
     """The text → image queries of the micro collection, opened."""
-    queries = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="seeded")[0]
+    queries = read_queries(collection, engine.index, "test", limit=None, seed=0)[0]
     return queries, [query for batch in queries.opened(collection, 99) for query in batch]
 
 
@@ -33,6 +32,11 @@ def encoded(engine, text_queries):
     return EncodedRow.encode(engine, [text_queries[1][:3], text_queries[1][3:]])
 
 
+@pytest.fixture(scope="module")
+def whole(engine):
+    return SearchedPool(engine, engine.pool, np.arange(engine.index.n))
+
+
 def first_rank(order, wanted):
     return next((rank for rank, row in enumerate(order, 1) if row in wanted), MISS)
 
@@ -45,15 +49,15 @@ def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries,
     qrels, pool = text_queries[0].qrels, np.arange(1, engine.index.n, 2)
     cosines = encoded.embeddings.astype(np.float64) @ engine.index.embeddings[pool].astype(np.float64).T
 
-    ranks, _ = search_dense(engine.index.embeddings, pool, encoded.embeddings, qrels)
+    found = SearchedPool(engine, engine.index.pool(pool), pool).exhaustive(encoded, qrels)
 
-    assert ranks.tolist() == [
+    assert found.ranks["dense"].tolist() == [
         first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
         for number, row in enumerate(cosines)
     ]
 
 
-def test_quantized_agrees_with_sorting_all_distances(engine, text_queries, encoded):
+def test_quantized_agrees_with_sorting_all_distances(engine, whole, text_queries, encoded):
     qrels, rows = text_queries[0].qrels, np.arange(engine.index.n)
     codes = engine.index.codes(rows)
     vectors = engine.quantizer.decode(torch.from_numpy(codes)).numpy()
@@ -63,22 +67,16 @@ def test_quantized_agrees_with_sorting_all_distances(engine, text_queries, encod
         order = sorted(rows, key=lambda row: (distances[row], tuple(codes[row]), row))
         expected.append(first_rank(order, positives(qrels, number)))
 
-    ranks, _ = search_quantized(engine, engine.pool, encoded, qrels)
-
-    assert ranks.tolist() == expected
+    assert whole.exhaustive(encoded, qrels).ranks["quantized"].tolist() == expected
 
 
-def test_a_geometry_beam_over_all_ids_equals_quantized_search_and_re_ranked_dense_search(engine, text_queries, encoded):
-    qrels, rows = text_queries[0].qrels, np.arange(engine.index.n)
-    quantized, _ = search_quantized(engine, engine.pool, encoded, qrels)
-    dense, _ = search_dense(engine.index.embeddings, rows, encoded.embeddings, qrels)
-
-    found = search_all_systems(engine, engine.pool, rows, encoded, qrels, [500])[500]
-
-    assert found.ranks["geometry"].tolist() == quantized.tolist()
+def test_a_geometry_beam_over_all_ids_equals_quantized_search_and_re_ranked_dense_search(whole, text_queries, encoded):
+    qrels, n = text_queries[0].qrels, len(whole.rows)
+    found = whole.search(encoded, qrels, 500)
+    assert found.ranks["geometry"].tolist() == found.ranks["quantized"].tolist()
     for name in ("geometry + re-rank", "beam + re-rank"):
-        assert found.ranks[name].tolist() == dense.tolist()
-        assert found.beams[name].recalled.all() and found.beams[name].items.tolist() == [engine.index.n] * len(qrels)
+        assert found.ranks[name].tolist() == found.ranks["dense"].tolist()
+        assert found.beams[name].recalled.all() and found.beams[name].items.tolist() == [n] * len(qrels)
 
 
 @pytest.mark.parametrize("system", beam_systems(1, None))
@@ -90,13 +88,10 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
 
     found = search_beams({system: options}, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels)
 
-    expected, figures = (
-        [
-            first_rank([hit.row for hit in result.hits], positives(qrels, number))
-            for number, result in enumerate(served)
-        ],
-        found.beams[system],
-    )
+    figures = found.beams[system]
+    expected = [
+        first_rank([hit.row for hit in result.hits], positives(qrels, number)) for number, result in enumerate(served)
+    ]
     assert found.ranks[system].tolist() == expected
     assert figures.items.tolist() == [result.candidates for result in served]
     assert figures.recalled.tolist() == [rank != MISS for rank in expected]
@@ -158,35 +153,33 @@ def test_systems_that_differ_in_the_order_of_candidates_share_a_search(engine, t
 
 
 @pytest.mark.parametrize("beams", [2, 9])
-def test_the_re_ranked_items_are_those_of_the_exact_search(engine, text_queries, encoded, beams):
-    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, text_queries[0].qrels, [beams])[
-        beams
-    ]
-
+def test_the_re_ranked_items_are_those_of_the_exact_search(whole, text_queries, encoded, beams):
+    found = whole.generated(encoded, text_queries[0].qrels, beams).beams
     for name in ("geometry", "beam"):
-        exact, by_set = found.beams[name], found.beams[f"{name} + re-rank"]
+        exact, by_set = found[name], found[f"{name} + re-rank"]
         assert exact.items.tolist() == by_set.items.tolist() and exact.recalled.tolist() == by_set.recalled.tolist()
         assert (exact.scored >= by_set.scored).all()
-    assert found.beams["fast + re-rank"].items.sum() > found.beams["beam + re-rank"].items.sum()
+    assert found["fast + re-rank"].items.sum() > found["beam + re-rank"].items.sum()
 
 
 def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, text_queries, encoded):
     outside = int(text_queries[0].qrels.rows[0])
     rows = np.setdiff1d(np.arange(engine.index.n), [outside])
     qrels = Qrels.from_lists([[outside]] * len(encoded.z))
-
-    found = search_all_systems(engine, engine.index.pool(rows), rows, encoded, qrels, [3, 30])
-
-    assert all((ranks == MISS).all() for outcome in found.values() for ranks in outcome.ranks.values())
-    assert not any(figures.recalled.any() for figures in found[30].beams.values())
+    found = SearchedPool(engine, engine.index.pool(rows), rows).search(encoded, qrels, 30)
+    assert all((ranks == MISS).all() for ranks in found.ranks.values())
+    assert not any(figures.recalled.any() for figures in found.beams.values())
 
 
-def test_every_system_is_timed_by_stage(engine, text_queries, encoded):
-    found = search_all_systems(engine, engine.pool, np.arange(engine.index.n), encoded, text_queries[0].qrels, [4])[4]
-
+def test_every_system_is_timed_by_stage_and_chosen_ones_are_searched_alone(whole, text_queries, encoded):
+    found = whole.search(encoded, text_queries[0].qrels, 4)
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"},
         "quantized": {"encode", "fuse", "scan"},
         **dict.fromkeys(beam_systems(4, None), STAGES),
     }
     assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())
+    chosen = replace(whole, systems=("beam", "dense")).search(encoded, text_queries[0].qrels, 4)
+    assert {name: ranks.tolist() for name, ranks in chosen.ranks.items()} == {
+        name: found.ranks[name].tolist() for name in ("dense", "beam")
+    }

@@ -5,7 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from genius.evaluation.encoded_queries import EncodedRow
+from genius.evaluation.queries import EncodedRow
 from genius.schema import Query
 from genius.search.engine import Engine
 from genius.search.image_feature_cache import ImageFeatureCache

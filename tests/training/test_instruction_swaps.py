@@ -41,7 +41,8 @@ def swaps_of(probability: float) -> InstructionSwaps:
 def drawn(probability: float, seed: int = 0) -> np.ndarray:
     """Many draws for the three queries."""
     queries = np.tile([0, 1, 2], 1000)
-    return swaps_of(probability).draw(queries, np.random.default_rng(seed)).reshape(1000, 3)
+    positives = PAIRS.positives[PAIRS.offsets[queries]]
+    return swaps_of(probability).draw(queries, positives, np.random.default_rng(seed)).reshape(1000, 3)
 
 
 def test_a_swapped_instruction_fits_the_query_and_asks_for_another_modality():

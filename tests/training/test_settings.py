@@ -79,7 +79,6 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.warmup=2", "warmup is between 0 and 1"),
         ("quantizer.temperature=0", "temperature is above 0"),
         ("quantizer.learning_rate=0.0", "learning_rate is above 0"),
-        ("quantizer.row_limit=1", "row_limit is 0 or at least 2: a batch has two queries"),
         ("quantizer.mse_weight=-1", "rq_weight and mse_weight are at least 0"),
         ("quantizer.kmeans_vectors=1", "kmeans_vectors is at least 2"),
         ("decoder.learning_rate=-1e-4", "learning_rate is above 0"),

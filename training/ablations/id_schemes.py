@@ -28,6 +28,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from torch import Tensor
 
 from genius.models.kmeans import kmeans
+from genius.schema import Item
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 STRING_LEVELS = 16  # characters of a name
@@ -43,8 +44,7 @@ class SchemeInputs:
     """What schemes read of the n candidates."""
 
     embeddings: np.ndarray  # (n, d), normalized
-    texts: Sequence[str]  # empty where there is none
-    images: Sequence[str | None]  # relative paths
+    items: Sequence[Item]
     known: np.ndarray  # (n,) bool: a training target, so its text may name others
     levels: int  # M and
     codebook_size: int  # K of this project's own IDs
@@ -61,7 +61,7 @@ class Identifiers:
 
 def numeric(candidates: SchemeInputs) -> Identifiers:
     """The decimal digits of a number that is drawn for each item."""
-    n = len(candidates.texts)
+    n = len(candidates.items)
     digits = max(2, len(str(n - 1)))
     numbers = np.random.default_rng(candidates.seed).permutation(n)
     places = 10 ** np.arange(digits - 1, -1, -1)
@@ -74,10 +74,11 @@ def string(candidates: SchemeInputs) -> Identifiers:
     Items of the same name share an ID.
     """
     other, end = len(CHARACTERS), len(CHARACTERS) + 1
-    codes = np.full((len(candidates.texts), STRING_LEVELS), end, dtype=np.uint16)
-    for row, name in enumerate(map(_name, candidates.texts, candidates.images)):
-        found = [CHARACTERS.find(letter) for letter in name.lower()[:STRING_LEVELS]]
-        codes[row, : len(found)] = [other if at < 0 else at for at in found]
+    codes = np.full((len(candidates.items), STRING_LEVELS), end, dtype=np.uint16)
+    for row, item in enumerate(candidates.items):
+        words = re.findall(r"\w+", item.text or PurePosixPath(item.image or "").stem)
+        places = [CHARACTERS.find(letter) for letter in " ".join(words).lower()[:STRING_LEVELS]]
+        codes[row, : len(places)] = [other if place < 0 else place for place in places]
     return Identifiers(codes, (end + 1,) * STRING_LEVELS)
 
 
@@ -87,7 +88,7 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
     The caption of an item without a text is that of the nearest training target that has one, by embedding: its own
     captions may be the queries that a test asks. Items with the same words share an ID.
     """
-    texts = list(candidates.texts)
+    texts = [item.text for item in candidates.items]
     named = np.flatnonzero(candidates.known & np.array([bool(text) for text in texts]))
     unnamed = np.flatnonzero(np.array([not text for text in texts]))
     if len(named):
@@ -95,13 +96,13 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
             rows = unnamed[start : start + BLOCK]
             most_similar = (candidates.embeddings[rows] @ candidates.embeddings[named].T).argmax(1)
             for row, at in zip(rows, most_similar, strict=True):
-                texts[row] = candidates.texts[named[at]]
+                texts[row] = texts[named[at]]
     words = [content_words(text)[:WORD_LEVELS] for text in texts]
     counts = Counter(word for row in words for word in row)
     vocabulary = {word: 2 + at for at, (word, _) in enumerate(counts.most_common(WORDS - 2))}
     codes = np.zeros((len(texts), WORD_LEVELS), dtype=np.uint16)
-    for row, found in enumerate(words):
-        codes[row, : len(found)] = [vocabulary.get(word, 1) for word in found]
+    for row, of_item in enumerate(words):
+        codes[row, : len(of_item)] = [vocabulary.get(word, 1) for word in of_item]
     return Identifiers(codes, (len(vocabulary) + 2,) * WORD_LEVELS)
 
 
@@ -170,8 +171,3 @@ def content_words(text: str) -> list[str]:
     """The words of a text that are not stop words, in lower case, each once."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     return list(dict.fromkeys(word for word in words if word not in ENGLISH_STOP_WORDS))
-
-
-def _name(text: str, image: str | None) -> str:
-    """Letters and digits, and spaces between words."""
-    return " ".join(re.findall(r"\w+", text or PurePosixPath(image or "").stem))

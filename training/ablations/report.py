@@ -1,7 +1,9 @@
 """The report of the ablations: a table and a plot for each table of the paper, and whether the paper's claims hold.
 
-A cell is the mean over seeds and its 95 % interval: Student's t over the seeds, or Wilson's interval of the queries
-where there is one seed. A claim is about the difference between two rows, paired by seed.
+A cell is the mean over seeds with its 95 % interval, Student's t. A claim is about the difference between two rows,
+paired by seed. One seed has no intervals, and decides nothing.
+
+Shapes: s seeds, c columns.
 """
 
 from __future__ import annotations
@@ -15,16 +17,15 @@ from scipy import stats
 
 from genius import reports
 from genius.evaluation.paper import modalities_of
-from genius.metrics.hit_rate import USUAL_CUT, headline_cut, wilson_interval
-from genius.reports import Axis, Plot, Series, Table
+from genius.metrics.hit_rate import USUAL_CUT, headline_cut
+from genius.reports import Axis, Cell, Plot, Series, Table
 from training.ablations.trainer import Result
-from training.ablations.variants import FULL, TABLES, AblationTable, Column, Variant
+from training.ablations.variants import FULL, TABLES, AblationTable, Column, Variant, search_name
 
 LEVEL = 0.95
 BETTER, SOMEWHERE, NO_WORSE = "better", "better somewhere", "no worse"
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 
-Estimate = tuple[float, float, float]  # a value and its interval
 Results = Callable[[AblationTable, Variant], list[list[Result]]]  # of a variant in a table, by seed and column
 
 
@@ -33,8 +34,8 @@ class Claim:
     """`better` is above `worse` in a table.
 
     kind: what is tested.
-      - better: the average over the table's columns. Holds if the interval of the difference lies above 0, is
-        contradicted if it lies below, and undecided otherwise.
+      - better: the average over columns. Holds if the interval of the difference lies above 0, is contradicted if it
+        lies below, and undecided otherwise.
       - better somewhere: each column by itself, with Bonferroni's correction for their number. Holds if any interval
         lies above 0, is contradicted if all lie below, and undecided otherwise.
       - no worse: as better, but holds unless the interval lies below 0, so that `worse` is significantly better.
@@ -66,32 +67,9 @@ CLAIMS = (
 )
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The hit rates of a variant."""
-
-    rates: list[list[float]]  # by seed and column
-    queries: list[int]  # of each column
-
-    def column(self, number: int) -> Measured:
-        return Measured([[of_seed[number]] for of_seed in self.rates], [self.queries[number]])
-
-    def estimate(self) -> Estimate:
-        """The average over columns. The interval of one seed takes all queries as those of one column."""
-        by_seed = [float(np.mean(of_seed)) for of_seed in self.rates]
-        mean, queries = float(np.mean(by_seed)), sum(self.queries)
-        if len(by_seed) > 1:
-            half = student_half_width(by_seed, LEVEL)
-            low, high = mean - half, mean + half
-        else:
-            low, high = wilson_interval(round(mean * queries), queries, LEVEL)
-        return mean, max(0.0, min(low, mean)), min(1.0, max(high, mean))
-
-
 def build(tables: Sequence[AblationTable], results: Results) -> tuple[list[Table], list[Plot]]:
-    """The verdicts, if the tables have any claim's rows, then each table and its plot."""
-    made = [_table(table, results) for table in tables]
-    claims = verdicts(tables, results)
+    """The verdicts, if the tables have any claim's rows and there are several seeds; then each table and its plot."""
+    made, claims = [_table(table, results) for table in tables], verdicts(tables, results)
     return [claims] * bool(claims.rows) + [table for table, _ in made], [plot for _, plot in made]
 
 
@@ -105,19 +83,20 @@ def _table(table: AblationTable, results: Results) -> tuple[Table, Plot]:
         headings.append(reports.Column(_heading(dataset, column), "%", best="high"))
         headings.append(reports.Column(f"paper, {_heading(column.dataset, column)}", "%"))
     headings += [reports.Column("average", "%", best="high"), reports.Column("paper, average", "%")]
-    rows = []
+    rows, means = [], []
     for variant in table.variants:
-        measured, cells = _measured(table, variant, columns, results), [variant.name]
+        rates, cells = _rates(table, variant, columns, results), [variant.name]
         printed = [variant.published[table.columns.index(column)] / 100 for column in columns if variant.published]
         for number in range(len(columns)):
-            cells += [measured.column(number).estimate(), printed[number] if printed else None]
-        average = _measured(table, variant, [columns[number] for number in averaged], results).estimate()
-        rows.append([*cells, average, float(np.mean([printed[number] for number in averaged])) if printed else None])
-    title, means = f"{table.name}: {table.title}", [row[-2] for row in rows]
-    with_figure = [row for row in rows if row[-1] is not None]
+            cells += [estimate(rates[:, number]), printed[number] if printed else None]
+        means.append(rates[:, averaged].mean(axis=1))
+        printed_average = float(np.mean([printed[number] for number in averaged])) if printed else None
+        rows.append([*cells, estimate(means[-1]), printed_average])
+    title, known = f"{table.name}: {table.title}", [row for row in rows if row[-1] is not None]
+    intervals = [row[-2][1:] if isinstance(row[-2], tuple) else None for row in rows]
     series = [
-        Series("here", [mean[0] for mean in means], [row[0] for row in rows], [mean[1:] for mean in means]),
-        Series("the paper", [row[-1] for row in with_figure], [row[0] for row in with_figure]),
+        Series("here", [float(mean.mean()) for mean in means], [row[0] for row in rows], intervals),
+        Series("the paper", [row[-1] for row in known], [row[0] for row in known]),
     ]
     plot = Plot(title, "marks", Axis("average hit rate", "%"), Axis("variant"), series)
     return Table(title, headings, rows, f"Searched in the {table.scope} pool."), plot
@@ -127,14 +106,14 @@ def verdicts(tables: Sequence[AblationTable], results: Results) -> Table:
     """What the paper says, and whether it holds in these tables."""
     rows = []
     for claim in CLAIMS:
-        table = TABLES[claim.table]
-        columns = (
-            [column for column in _columns(table, results) if _is_averaged(table, column)] if table in tables else []
-        )
-        if columns:
-            variants = {variant.name: variant for variant in table.variants}
-            better, worse = (_measured(table, variants[name], columns, results) for name in (claim.better, claim.worse))
-            rows.append([claim.text, table.name, *decided(claim.kind, better, worse)])
+        if (table := TABLES[claim.table]) not in tables:
+            continue
+        columns = [column for column in _columns(table, results) if _is_averaged(table, column)]
+        variants = {variant.name: variant for variant in table.variants}
+        better = _rates(table, variants[claim.better], columns, results)
+        worse = _rates(table, variants[claim.worse], columns, results)
+        if columns and len(better) > 1:
+            rows.append([claim.text, table.name, *decided(claim.kind, better - worse)])
     return Table(
         "What the paper says, and what holds here",
         [reports.Column(heading) for heading in ("the paper says", "in", "here", "difference, points")],
@@ -144,14 +123,13 @@ def verdicts(tables: Sequence[AblationTable], results: Results) -> Table:
     )
 
 
-def decided(kind: str, better: Measured, worse: Measured) -> tuple[str, str]:
-    """The verdict of a claim of this kind, and the difference with its interval in points."""
-    columns = range(len(better.queries))
+def decided(kind: str, gains: np.ndarray) -> tuple[str, str]:
+    """The verdict of a claim of this kind by gains (s, c), and the difference with its interval in points."""
+    columns = gains.shape[1]
+    differences = [(float(gains.mean()), half_width(gains.mean(axis=1), LEVEL))]
     if kind == SOMEWHERE:
-        level = 1 - (1 - LEVEL) / len(columns)
-        differences = [difference(better.column(number), worse.column(number), level) for number in columns]
-    else:
-        differences = [difference(better, worse)]
+        level = 1 - (1 - LEVEL) / columns
+        differences = [(float(of_column.mean()), half_width(of_column, level)) for of_column in gains.T]
     mean, half = max(differences, key=lambda pair: (pair[0] > pair[1], pair[0]))  # the best, one that holds first
     if mean > half:
         verdict = HOLDS
@@ -160,30 +138,21 @@ def decided(kind: str, better: Measured, worse: Measured) -> tuple[str, str]:
     else:
         verdict = HOLDS if kind == NO_WORSE else UNDECIDED
     shown = f"{100 * mean:+.1f} [{100 * (mean - half):+.1f}, {100 * (mean + half):+.1f}]"
-    return verdict, shown + (f", best of {len(columns)} columns" if kind == SOMEWHERE else "")
+    return verdict, shown + (f", best of {columns} columns" if kind == SOMEWHERE else "")
 
 
-def difference(better: Measured, worse: Measured, level: float = LEVEL) -> tuple[float, float]:
-    """Mean difference of the averages over columns, and half of its interval at this level.
-
-    Student's t over the differences of each seed. With one seed, from the widths of the Wilson intervals of both, as if
-    they had other queries, which makes it rather too wide.
-    """
-    by_seed = [float(np.mean(np.subtract(*pair))) for pair in zip(better.rates, worse.rates, strict=True)]
-    mean = float(np.mean(by_seed))
-    if len(by_seed) > 1:
-        return mean, student_half_width(by_seed, level)
-    halves = []
-    for measured in (better, worse):
-        for rate, queries in zip(measured.rates[0], measured.queries, strict=True):
-            low, high = wilson_interval(round(rate * queries), queries, level)
-            halves.append((high - low) / 2)
-    return mean, sqrt(sum(half**2 for half in halves)) / len(better.queries)
+def estimate(rates: np.ndarray) -> Cell:
+    """The mean of the rates (s,) of all seeds, with its interval if there are several."""
+    mean = float(rates.mean())
+    if len(rates) == 1:
+        return mean
+    half = half_width(rates, LEVEL)
+    return mean, max(0.0, mean - half), min(1.0, mean + half)
 
 
-def student_half_width(values: Sequence[float], level: float) -> float:
-    """Half of Student's t interval of the mean of at least two values."""
-    return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / sqrt(len(values)))
+def half_width(values: np.ndarray, level: float) -> float:
+    """Half of Student's t interval of the mean of at least two values (s,)."""
+    return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / sqrt(len(values)))
 
 
 def _columns(table: AblationTable, results: Results) -> list[Column]:
@@ -192,10 +161,10 @@ def _columns(table: AblationTable, results: Results) -> list[Column]:
     return [column for column in table.columns if column.row in rows]
 
 
-def _measured(table: AblationTable, variant: Variant, columns: Sequence[Column], results: Results) -> Measured:
-    search, by_seed = table.search(variant), results(table, variant)
-    rates = [[_result(of_seed, column).rate(search, column.cut) for column in columns] for of_seed in by_seed]
-    return Measured(rates, [_result(by_seed[0], column).queries for column in columns])
+def _rates(table: AblationTable, variant: Variant, columns: Sequence[Column], results: Results) -> np.ndarray:
+    """(s, c) hit rates."""
+    search, by_seed = search_name(table.scope, variant.beams, variant.reranked), results(table, variant)
+    return np.array([[_result(of_seed, column).rate(search, column.cut) for column in columns] for of_seed in by_seed])
 
 
 def _result(results: Sequence[Result], column: Column) -> Result:

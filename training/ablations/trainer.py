@@ -10,12 +10,14 @@ Shapes: n items of the index, q queries of a column.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from PIL.Image import Image
 from pydantic import TypeAdapter
 from torch import nn
 from tqdm import tqdm
@@ -26,7 +28,6 @@ from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.pools import read_pools
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.evaluation.systems import K
 from genius.files import remove_folder, write_text
@@ -36,22 +37,25 @@ from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
+from genius.schema import Item
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from genius.texts import query_text
 from training import decoder, encoder, quantizer
 from training.ablations.id_schemes import SCHEMES, SchemeInputs
-from training.ablations.variants import COUNTERPARTS, Job, Search, Training
+from training.ablations.variants import BEAM_SIZES, BEAMS, COUNTERPARTS, FIVE, FULL, Training, Variant, search_name
 from training.checkpoint import fingerprint
 from training.command_line import Arguments
 from training.decoder import TargetIDs
-from training.features import FeatureSet, share_features
+from training.features import FeatureSet, feature_folders, share_features
 from training.pairs import CandidateTable
-from training.stage import is_done, recorded_settings, records_stamp, run_stage
+from training.settings import Settings
+from training.stage import is_done, records_stamp, run_stage
 
 FOLDER, RESULTS, SCHEME = "ablations", "results", "scheme.npz"
 SPLIT, SPLITS, BATCH = "test", ("train", "val"), 64
 EMBEDDING = "embedding"  # digest of the fusion of trainings that have none
+SCOPES = ("global", "local")
 SYSTEMS = {False: "beam", True: "beam + re-rank"}
 
 Row = tuple[int, str]  # task and dataset of a column of the paper
@@ -75,12 +79,11 @@ class Result:
 
     row: Row
     dataset: str  # that stands for it
-    queries: int
     rates: dict[str, dict[int, float]]  # name of the search -> k -> hit rate
 
-    def rate(self, search: Search, cut: int) -> float:
+    def rate(self, search: str, cut: int) -> float:
         """Hit rate at a cut; 0: at the usual one of the dataset."""
-        return self.rates[search.name][cut or headline_cut(self.dataset)]
+        return self.rates[search][cut or headline_cut(self.dataset)]
 
 
 RESULTS_TYPE = TypeAdapter(list[Result])
@@ -89,14 +92,15 @@ RESULTS_TYPE = TypeAdapter(list[Result])
 class Trainer:
     """Trains and measures on the features, index and test queries of one run."""
 
-    def __init__(self, run: Run, collection: Collection, limit: int, device: str):
-        """limit: test queries of each column. Raises UserError if items were added to the index after training."""
+    def __init__(self, run: Run, collection: Collection, base: Settings, limit: int, device: str):
+        """base: what the variants change. limit: test queries of each column.
+
+        Raises UserError if items were added to the index after training.
+        """
         self.run, self.collection, self.limit, self.device = run, collection, limit, device
-        self.settings, self.engine = recorded_settings(run), Engine.load(run.path, device)
+        self.base, self.engine = Variant(FULL, ()).training(base), Engine.load(run.path, device)
         self.index, self.candidates = self.engine.index, CandidateTable.read(collection)
-        self.data = {
-            split: FeatureSet.read(run, collection, self.candidates, split, self.settings.seed) for split in SPLITS
-        }
+        self.data = {split: FeatureSet.read(run, collection, self.candidates, split, base.seed) for split in SPLITS}
         self.item_rows = self.candidates.rows([item.id for item in self.index.items(range(self.index.n))])
         if (self.item_rows < 0).any():
             raise UserError(f"{run.path} has items that were added after training; build its index again")
@@ -110,34 +114,34 @@ class Trainer:
             [repr([row, queries.queries, queries.instructions]) for row, queries in self.columns.items()],
         )
 
-    def results(self, job: Job, seed: int) -> list[Result]:
+    def results(self, training: Training, seed: int) -> list[Result]:
         """What was measured of a training, by column."""
-        return RESULTS_TYPE.validate_json(self._file(job, seed).read_bytes())
+        return RESULTS_TYPE.validate_json(self._file(training, seed).read_bytes())
 
-    def train_all(self, jobs: Iterable[Job], seeds: Sequence[int]) -> None:
+    def train_all(self, trainings: Iterable[Training], seeds: Sequence[int]) -> None:
         """Train and measure all that has no result yet; trainings that share IDs come one after the other."""
-        missing = [(seed, job) for seed in seeds for job in jobs if not self._file(job, seed).exists()]
-        missing.sort(key=lambda entry: (entry[0], entry[1].training.ids))
+        missing = [(seed, each) for seed in seeds for each in trainings if not self._file(each, seed).exists()]
+        missing.sort(key=lambda entry: (entry[0], entry[1].ids))
         folder = self.run.path / FOLDER
-        works = [folder / f"work-{job.training.ids}-{self.facts}-seed{seed}" for seed, job in missing]
+        works = [folder / f"work-{training.ids}-{self.facts}-seed{seed}" for seed, training in missing]
         for leftover in set(folder.glob("work-*")) - set(works):  # of a process that was killed
             remove_folder(leftover)
-        for number, ((seed, job), work) in enumerate(zip(missing, works, strict=True)):
-            print(f"── ablation {number + 1} of {len(missing)}: {job.training.key}, seed {seed}", flush=True)
-            measure = self._measure_encoder if job.training.encoder else self._measure_decoder
-            results = measure(job, seed, work)
+        for number, ((seed, training), work) in enumerate(zip(missing, works, strict=True)):
+            print(f"── ablation {number + 1} of {len(missing)}: {training.key}, seed {seed}", flush=True)
+            measure = self._measure_encoder if training.encoder else self._measure_decoder
+            results = measure(training, seed, work)
             (folder / RESULTS).mkdir(parents=True, exist_ok=True)
-            write_text(self._file(job, seed), RESULTS_TYPE.dump_json(results).decode())
+            write_text(self._file(training, seed), RESULTS_TYPE.dump_json(results).decode())
             if work not in works[number + 1 :]:
                 remove_folder(work)
 
-    def _file(self, job: Job, seed: int) -> Path:
-        return self.run.path / FOLDER / RESULTS / f"{job.training.key}-{self.facts}-seed{seed}.json"
+    def _file(self, training: Training, seed: int) -> Path:
+        return self.run.path / FOLDER / RESULTS / f"{training.key}-{self.facts}-seed{seed}.json"
 
-    def _measure_decoder(self, job: Job, seed: int, work: Path) -> list[Result]:
-        """Train IDs, if no other variant has, and a decoder of them; then search."""
-        training, settings = job.training, job.training.settings.decoder
+    def _measure_decoder(self, training: Training, seed: int, work: Path) -> list[Result]:
+        """Train IDs, if no other variant has, and a decoder of them; search, as the base with every beam size."""
         ids, code_sizes = self._make_ids(training, seed, work)
+        settings = training.settings.decoder
         if training.scheme:
             settings = replace(settings, decoder=replace(settings.decoder, levels=len(code_sizes), sizes=code_sizes))
         data, val = self._features(work)
@@ -145,10 +149,10 @@ class Trainer:
         fusion = NoFusion() if training.scheme else Fusion.load(Run(work).folder("fusion"))
         index = self.index.with_ids(ids.codes[self.item_rows], code_sizes)
         engine = Engine(self.engine.encoder, fusion, nn.Identity(), model, index, self.device)
-        columns = self._columns_of(job)
+        columns = {column.row: self.columns[column.row] for column in FIVE if column.row in self.columns}
         options = EvaluationOptions(
             SPLIT,
-            tuple(sorted({search.beams for search in job.searches})),
+            tuple(variant.beams for variant in BEAM_SIZES) if training.key == self.base.key else (BEAMS,),
             self.limit,
             systems=tuple(SYSTEMS.values()),
             details=False,
@@ -158,10 +162,11 @@ class Trainer:
         found, results = evaluate(engine, self.collection, options), []
         for row, queries in columns.items():
             rates = {}
-            for search in job.searches:
-                figures = found.pool(search.scope, SPLIT, search.beams).row(queries.row.task, queries.row.dataset)
-                rates[search.name] = figures.systems[SYSTEMS[search.reranked]].hit
-            results.append(Result(row, queries.row.dataset, len(queries), rates))
+            for beams, scope in itertools.product(options.beams, SCOPES):
+                figures = found.pool(scope, SPLIT, beams).row(queries.row.task, queries.row.dataset)
+                for reranked, system in SYSTEMS.items():
+                    rates[search_name(scope, beams, reranked)] = figures.systems[system].hit
+            results.append(Result(row, queries.row.dataset, rates))
         remove_folder(work / training.key)
         return results
 
@@ -181,22 +186,20 @@ class Trainer:
             return TargetIDs(scheme["codes"], None, EMBEDDING, training.ids), tuple(scheme["sizes"].tolist())
         run = Run(work)
         model, fusion = ResidualQuantizer.load(run.folder("quantizer")).to(self.device), run.digest("fusion")
-        fused = self._files(work)["candidates"].fused(fusion)[:, 0]
+        fused = self._features(work)[0].candidate_files.fused(fusion)[:, 0]
         codes = quantize_all(fused, self.candidates.modalities, model)
         return TargetIDs(codes, model.cpu(), fusion, run.digest("quantizer")), model.config.code_sizes
 
     def _make_scheme(self, training: Training, seed: int, work: Path) -> None:
         """Codes of a scheme, and embeddings in the place of fused features."""
-        files = self._files(work)
-        for of_part in files.values():
-            of_part.fuse(NoFusion(), EMBEDDING)
+        for folder in feature_folders(Run(work)):
+            FeatureFiles(folder).fuse(NoFusion(), EMBEDDING)
         items, config = list(self.collection.all_candidates()), training.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[self.data["train"].pairs.positives] = True
         inputs = SchemeInputs(
-            files["candidates"].embedding[:].astype(np.float32),
-            [item.text or "" for item in items],
-            [item.image for item in items],
+            self.data["train"].candidate_files.embedding[:].astype(np.float32),
+            items,
             known,
             config.levels,
             config.codebook_size,
@@ -205,67 +208,61 @@ class Trainer:
         made = SCHEMES[training.scheme](inputs)
         np.savez(work / SCHEME, codes=made.codes, sizes=made.code_sizes)
 
-    def _files(self, work: Path) -> dict[str, FeatureFiles]:
-        return {name: FeatureFiles(work / "features" / name) for name in (*SPLITS, "candidates")}
-
     def _features(self, work: Path) -> list[FeatureSet]:
         """The training and validation pairs with the features of a side run."""
-        files = self._files(work)
+        files = {name: FeatureFiles(work / "features" / name) for name in (*SPLITS, "candidates")}
         return [
             FeatureSet(self.candidates, self.data[split].pairs, files[split], files["candidates"]) for split in SPLITS
         ]
 
-    def _measure_encoder(self, job: Job, seed: int, work: Path) -> list[Result]:
+    def _measure_encoder(self, training: Training, seed: int, work: Path) -> list[Result]:
         """Train an encoder and search exactly; embeddings stay in memory."""
-        settings = replace(job.training.settings, seed=seed)
+        settings = replace(training.settings, seed=seed)
         arguments = Arguments(self.collection.root, work, "", settings, self.device)
         if not is_done("encoder", arguments):
             run_stage("encoder", encoder.train, arguments)
         load = FeatureFusionEncoder.load if settings.encoder.fusion == "feature" else Encoder.load
-        model, parts = load(Run(work).folder("encoder")).to(self.device), []
+        model = load(Run(work).folder("encoder")).to(self.device)
+
+        def embedded(images: Sequence[Image | None], texts: Sequence[str]) -> np.ndarray:
+            return model.embed(images, texts).float().cpu().numpy()
+
+        parts, results = [], []
         for rows in batched(tqdm(range(self.index.n), desc="embed candidates", unit="item"), BATCH):
             items = self.index.items(rows)
             images = [open_image(self.collection.image_path(item.image)) if item.image else None for item in items]
-            parts.append(model.embed(images, [item.text for item in items]).half().cpu().numpy())
-        embeddings, columns = np.concatenate(parts), self._columns_of(job)
-        pools = read_pools(self.collection, self.index, [queries.row for queries in columns.values()], SPLIT, SPLIT)
-        pools_of = {
-            (number, kind.scope): pool.rows
-            for pool in pools.shared
-            for number, kinds in pool.uses.items()
-            for kind in kinds
-        }
-        results = []
-        for number, (row, queries) in enumerate(columns.items()):
-            batches = [
-                model.embed(
+            parts.append(embedded(images, [item.text for item in items]))
+        embeddings, of_split = np.concatenate(parts), self._rows(self.collection.candidates(f"union_{SPLIT}"))
+        for row, queries in self.columns.items():
+            asked = [
+                embedded(
                     [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
                 )
                 for batch in queries.opened(self.collection, BATCH)
             ]
-            asked, rates = torch.cat(batches).float().cpu().numpy(), {}
-            for search in job.searches:
-                found = flat_search(embeddings, asked, K, pools_of[number, search.scope])[1]
-                ranks = first_hits(found, queries.qrels)
-                rates[search.name] = {cut: hit_rate(ranks, cut) for cut in CUTS}
-            results.append(Result(row, queries.row.dataset, len(queries), rates))
+            local = np.intersect1d(of_split, self._rows(self.collection.local_pool(queries.row)))
+            rates = {}
+            for scope, pool in zip(SCOPES, (of_split, local), strict=True):
+                ranks = first_hits(flat_search(embeddings, np.concatenate(asked), K, pool)[1], queries.qrels)
+                rates[search_name(scope, 0, False)] = {cut: hit_rate(ranks, cut) for cut in CUTS}
+            results.append(Result(row, queries.row.dataset, rates))
         return results
 
-    def _columns_of(self, job: Job) -> dict[Row, QuerySet]:
-        return {row: queries for row, queries in self.columns.items() if row in job.rows}
+    def _rows(self, items: Iterable[Item]) -> np.ndarray:
+        """Sorted rows of the index."""
+        return np.unique(self.index.rows_of(item.id for item in items))
 
 
-def counterparts(sets: Sequence[QuerySet]) -> dict[Row, QuerySet]:
+def counterparts(sets: Iterable[QuerySet]) -> dict[Row, QuerySet]:
     """The paper's column -> the queries of the row of the collection that stands for it.
 
     It is that of the same dataset, whose name ends with the paper's, else the first of the same task that stands for no
     other column. Columns without one are left out.
     """
-    chosen: dict[Row, int] = {}
-    for by_name in (True, False):
-        for task, dataset in COUNTERPARTS:
-            for number, queries in enumerate(sets):
-                fits = queries.row.task == task and (queries.row.dataset.endswith(dataset) or not by_name)
-                if fits and (task, dataset) not in chosen and number not in chosen.values():
-                    chosen[task, dataset] = number
-    return {row: sets[chosen[row]] for row in COUNTERPARTS if row in chosen}
+    free, chosen = list(sets), {}
+    for task, dataset in COUNTERPARTS:
+        of_task = [queries for queries in free if queries.row.task == task]
+        if of_task:
+            chosen[task, dataset] = min(of_task, key=lambda queries: not queries.row.dataset.endswith(dataset))
+            free = [queries for queries in free if queries is not chosen[task, dataset]]
+    return chosen

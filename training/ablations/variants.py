@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from genius.errors import UserError
@@ -20,7 +20,6 @@ from training.settings import Settings, with_stage_changes
 
 FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
-PAPER_CODES, PAPER_LEVELS = 4096, 9  # K × M
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
 BLIP_LARGE = {  # BLIP with ViT-L/16, as in UniIR, which reads 224 pixels and 100 tokens
     "embed_dim": 768,
@@ -52,17 +51,9 @@ class Column(NamedTuple):
         return self.task, self.dataset
 
 
-class Search(NamedTuple):
-    """How the test queries are searched."""
-
-    scope: str  # of the pool: "global" or "local"
-    beams: int  # 0: dense search by the encoder
-    reranked: bool
-
-    @property
-    def name(self) -> str:
-        how = f"{self.beams} beams" if self.beams else "dense"
-        return f"{self.scope}, {how}{', re-ranked' * self.reranked}"
+def search_name(scope: str, beams: int, reranked: bool) -> str:
+    """How queries are searched; beams: 0 for dense search by the encoder."""
+    return f"{scope}, {beams} beams{', re-ranked' * reranked}" if beams else f"{scope}, dense"
 
 
 @dataclass(frozen=True)
@@ -99,13 +90,18 @@ class Variant:
     published: tuple[float | None, ...]  # by column; empty: the paper has no such row
     changes: Changes = unchanged
     scheme: str = ""
-    beams: int = BEAMS
+    beams: int = BEAMS  # 0: dense search by the encoder
     reranked: bool = False
 
     def training(self, base: Settings) -> Training:
-        """base: `base_settings` of a run. The decoder's sizes follow the quantizer's."""
+        """base: the settings of a run with BASE. The decoder's sizes follow the quantizer's."""
         settings = with_stage_changes(base, *self.changes(base))
-        return Training(with_matching_sizes(settings), self.scheme, encoder=not self.beams)
+        quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
+        sizes = quantizer.code_sizes if quantizer.modality_code == "none" else ()
+        decoder = replace(decoder, levels=quantizer.levels, codebook_size=quantizer.codebook_size, sizes=sizes)
+        settings = replace(settings, decoder=replace(settings.decoder, decoder=decoder))
+        settings.check()
+        return Training(settings, self.scheme, encoder=not self.beams)
 
 
 @dataclass(frozen=True)
@@ -123,23 +119,6 @@ class AblationTable:
         """S3 -> Supplement, Table 3."""
         return f"Supplement, Table {self.number[1:]}" if self.number.startswith("S") else f"Table {self.number}"
 
-    @property
-    def of_encoders(self) -> bool:
-        """Whether only encoders are trained."""
-        return self.columns == ALL
-
-    def search(self, variant: Variant) -> Search:
-        return Search(self.scope, variant.beams, variant.reranked)
-
-
-@dataclass
-class Job:
-    """A training with all that any table measures of it."""
-
-    training: Training
-    rows: set[tuple[int, str]] = field(default_factory=set)  # tasks and datasets of the columns
-    searches: set[Search] = field(default_factory=set)
-
 
 def change(*changes: str) -> Changes:
     """The same changes of any run."""
@@ -147,13 +126,13 @@ def change(*changes: str) -> Changes:
 
 
 def grid(codes: int, levels: int, *further: str) -> Changes:
-    """The paper's K × M: K is the same share of the run's as of the paper's 4096, M as many more or less than 9."""
+    """The paper's K × M: K is the same share of the run's as of 4096, as are the M − 1 levels after the first of 8."""
 
     def changes(base: Settings) -> tuple[str, ...]:
-        quantizer = base.quantizer.quantizer
+        size, after_first = base.quantizer.quantizer.codebook_size, base.quantizer.quantizer.levels - 1
         return (
-            f"quantizer.quantizer.codebook_size={max(2, quantizer.codebook_size * codes // PAPER_CODES)}",
-            f"quantizer.quantizer.levels={max(2, quantizer.levels + levels - PAPER_LEVELS)}",
+            f"quantizer.quantizer.codebook_size={max(2, size * codes // 4096)}",
+            f"quantizer.quantizer.levels={1 + max(1, round(after_first * (levels - 1) / 8))}",
             *further,
         )
 
@@ -162,13 +141,11 @@ def grid(codes: int, levels: int, *further: str) -> Changes:
 
 def larger_decoder(layers: int, widths: float) -> Changes:
     """The run's decoder in place of T5-small, made this many times larger, as T5-base and T5-large are."""
+    factors = {"layers": layers, "width": widths, "ff_width": widths, "heads": widths}
 
     def changes(base: Settings) -> tuple[str, ...]:
-        decoder = base.decoder.decoder
-        sizes = {name: int(getattr(decoder, name) * widths) for name in ("width", "ff_width", "heads")}
-        return tuple(
-            f"decoder.decoder.{name}={size}" for name, size in {"layers": decoder.layers * layers, **sizes}.items()
-        )
+        sizes = {name: int(getattr(base.decoder.decoder, name) * factor) for name, factor in factors.items()}
+        return tuple(f"decoder.decoder.{name}={size}" for name, size in sizes.items())
 
     return changes
 
@@ -288,19 +265,6 @@ TABLES = {
 DEFAULT_TABLES = tuple(number for number in TABLES if number not in ("S8", "S9"))
 
 
-def with_matching_sizes(settings: Settings) -> Settings:
-    """The settings with the decoder's sizes made those of the quantizer."""
-    quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
-    plain = replace(
-        decoder, dim=quantizer.dim, levels=quantizer.levels, codebook_size=quantizer.codebook_size, sizes=()
-    )
-    if plain.code_sizes != quantizer.code_sizes:
-        plain = replace(plain, sizes=quantizer.code_sizes)
-    settings = replace(settings, decoder=replace(settings.decoder, decoder=plain))
-    settings.check()
-    return settings
-
-
 def chosen_tables(numbers: Iterable[str]) -> list[AblationTable]:
     """Raises UserError for an unknown table."""
     numbers = list(numbers)
@@ -309,28 +273,12 @@ def chosen_tables(numbers: Iterable[str]) -> list[AblationTable]:
     return [TABLES[number] for number in numbers]
 
 
-def base_settings(recorded: Settings, changes: Iterable[str]) -> Settings:
-    """What the variants change: the settings of a run with the paper's decoder, and further changes."""
-    return with_stage_changes(recorded, *BASE, *changes)
-
-
-def jobs_of(tables: Iterable[AblationTable], base: Settings) -> dict[str, Job]:
-    """The trainings of these tables by their keys, each with all that any table measures of it.
-
-    Raises UserError for encoders that cannot be compared.
-    """
-    encoders = any(table.of_encoders for table in tables)
-    if encoders and (base.encoder.image_tower or base.encoder.locked.enabled):
+def trainings_of(tables: Iterable[AblationTable], base: Settings) -> dict[str, Training]:
+    """The trainings of these tables by their keys. Raises UserError for encoders that cannot be compared."""
+    variants = [variant for table in tables for variant in table.variants]
+    if not all(variant.beams for variant in variants) and (base.encoder.image_tower or base.encoder.locked.enabled):
         raise UserError(
             "every encoder of tables S8 and S9 is trained as a whole, and BLIP has the sizes of encoder.architecture; "
             "name a run without pretrained towers, such as those of preset small or paper"
         )
-    jobs: dict[str, Job] = {}
-    for table in TABLES.values():
-        for variant in table.variants if encoders or not table.of_encoders else ():
-            training = variant.training(base)
-            job = jobs.setdefault(training.key, Job(training))
-            job.rows |= {column.row for column in table.columns}
-            job.searches.add(table.search(variant))
-    chosen = {variant.training(base).key for table in tables for variant in table.variants}
-    return {key: job for key, job in jobs.items() if key in chosen}
+    return {training.key: training for training in (variant.training(base) for variant in variants)}

@@ -35,6 +35,7 @@ from training.pairs import CandidateTable, Pairs
 
 DIM = 768
 VAL = 8  # validation queries, each with its own item
+DATASETS = ("steps", "further")
 ON_CPU = ("encoder.bf16=false", "quantizer.kmeans_iterations=2", "decoder.bf16=false")
 BATCHES = {"cpu": (2, 128, 128), "cuda": (420, 8000, 1024)}  # of encoder, quantizer and decoder
 
@@ -52,9 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     small, large, many = BATCHES[device.type]
     pictures, texts = options.work / "pictures", options.work / "texts"
     if not pictures.exists():
-        write(pictures, options.steps * small, drawn=True)
+        write(pictures, options.steps * small, options.steps * small, drawn=True)
     if not texts.exists():
-        write(texts, options.steps * max(large, many), drawn=False)
+        write(texts, options.steps * large, options.steps * many, drawn=False)
 
     def stage(name: str, collection: Path, *settings: str) -> None:
         if name not in Run(run).manifest.get("stages", {}):
@@ -78,32 +79,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stage("encoder", pictures, "encoder.epochs=1", f"encoder.batch={small}")
     stage("features", pictures, f"features.batch={min(small, 256)}")
     random_features(Run(run), Collection(texts))
-    for name, batch in (("quantizer", large), ("decoder", many)):
-        stage(name, texts, f"{name}.epochs=1", f"{name}.batch={batch}", f"{name}.row_limit={options.steps * batch}")
+    stage("quantizer", texts, "quantizer.epochs=1", f"quantizer.batch={large}")
+    stage("decoder", texts, "decoder.epochs=1", f"decoder.batch={many}", f'decoder.rows=["{DATASETS[0]}"]')
 
 
-def write(root: Path, queries: int, drawn: bool) -> None:
-    """Write training queries, each with its own target: a random image or, if not drawn, a text."""
+def write(root: Path, queries: int, few: int, drawn: bool) -> None:
+    """Write training queries, each with its own target: a random image or, if not drawn, a text.
+
+    few: of the first dataset, which a stage with smaller batches is trained on alone.
+    """
     rng, target = np.random.default_rng(0), Modality.IMAGE if drawn else Modality.TEXT
     with new_collection(root) as writer:
         for number in range(queries + VAL):
             split, path, stream = "train" if number < queries else "val", f"images/{number}.jpg", io.BytesIO()
+            dataset = 1 if number < few or split == "val" else 2
+            name, item_id = DATASETS[dataset - 1], f"{dataset}:{number}"
             if drawn:
                 pixels = rng.integers(0, 255, (6, 8, 3), dtype=np.uint8)
                 Image.fromarray(pixels).resize((320, 240)).save(stream, "JPEG")
                 writer.image(path, stream.getvalue())
             writer.candidate(
-                Item(f"1:{number}", target, "" if drawn else f"Text {number}.", path if drawn else None),
-                "steps",
+                Item(item_id, target, "" if drawn else f"Text {number}.", path if drawn else None),
+                name,
                 [int(target)],
                 [split],
             )
             writer.query(
-                LabeledQuery(f"1:{number}", Modality.TEXT, int(target), f"Thing {number}.", positives=(f"1:{number}",)),
-                "steps",
-                split,
+                LabeledQuery(item_id, Modality.TEXT, int(target), f"Thing {number}.", positives=(item_id,)), name, split
             )
-        writer.instructions(1, "steps", Modality.TEXT, target, ["Find it."])
+        for dataset, name in enumerate(DATASETS, start=1):
+            writer.instructions(dataset, name, Modality.TEXT, target, ["Find it."])
 
 
 def random_features(run: Run, collection: Collection) -> None:

@@ -31,7 +31,7 @@ from genius.evaluation.arguments import (
     parse_integers,
     parse_positive,
 )
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed.measurements import (
     Measured,
     Searches,

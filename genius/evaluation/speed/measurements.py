@@ -18,7 +18,7 @@ import torch
 from PIL import Image, ImageOps
 
 from genius.errors import UserError
-from genius.evaluation.encoded_queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed.systems import MAX_ITEMS, SYSTEMS, System, dense_of_run, ids_of_run
 from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
@@ -170,8 +170,8 @@ def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
 
 def fastest_equal(name: str, dense: Sequence[str], rates: dict[str, float], medians: dict[str, float]) -> str | None:
     """The fastest dense search whose hit rate is at least that of `name`; None if there is none."""
-    able = [other for other in dense if rates[other] >= rates[name] - ROUNDING]
-    return min(able, key=lambda other: medians[other], default=None)
+    as_good = [index for index in dense if rates[index] >= rates[name] - ROUNDING]
+    return min(as_good, key=lambda index: medians[index], default=None)
 
 
 class Throughput(Measured):

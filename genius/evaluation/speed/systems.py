@@ -42,7 +42,7 @@ K = 50  # results
 EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
 PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
 MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in float32
-MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 1_000_000}  # for which these are built, among other systems
+MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 1_000_000}  # larger collections leave these out: they take long to build
 MAX_TRAINING = 50_000  # vectors that IVF-PQ is trained on
 DIMS_PER_BYTE = 8  # of IVF-PQ
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
@@ -115,7 +115,7 @@ class Generate:
 def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
     """The tokens that may follow a prefix, from our trie; what follows the last prefixes is kept.
 
-    The published code walks through a trie of nested dicts instead, which takes as long and a hundred times the memory.
+    The published code walks through nested dicts instead, which takes as long and about a hundred times the memory.
     """
     offsets = decoder.config.offsets
 

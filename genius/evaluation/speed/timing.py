@@ -55,9 +55,9 @@ def measure_in_turns(
     return {name: [1000 * second / batch for second in seconds] for name, seconds in spent.items()}
 
 
-def median_ratio(times: Times, others: Times) -> float:
+def median_ratio(slow: Times, fast: Times) -> float:
     """How many times as long the first take: the median over the rounds that both had."""
-    return statistics.median(first / second for first, second in zip(times, others))
+    return statistics.median(longer / shorter for longer, shorter in zip(slow, fast))
 
 
 def synchronize(device: torch.device) -> None:

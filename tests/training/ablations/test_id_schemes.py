@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from genius.schema import Item, Modality
 from genius.trie.ids import IDTable
 from training.ablations.id_schemes import CHARACTERS, SCHEMES, SchemeInputs, content_words, hierarchical
 
@@ -17,8 +18,10 @@ def made(n: int = 0, **changes) -> SchemeInputs:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     values = {
         "embeddings": vectors,
-        "texts": (TEXTS * (size // len(TEXTS) + 1))[:size],
-        "images": (IMAGES * (size // len(IMAGES) + 1))[:size],
+        "items": [
+            Item(f"1:{number}", Modality.TEXT, TEXTS[number % len(TEXTS)], IMAGES[number % len(TEXTS)])
+            for number in range(size)
+        ],
         "known": np.ones(size, dtype=bool),
         "levels": 3,
         "codebook_size": 4,

@@ -16,8 +16,9 @@ from training import decoder
 from training.ablations import __main__ as ablations
 from training.ablations import trainer
 from training.ablations.trainer import FOLDER, RESULTS, Result
-from training.ablations.variants import TABLES, AblationTable, base_settings, jobs_of
+from training.ablations.variants import BASE, TABLES, AblationTable, search_name
 from training.features import feature_folders, share_features
+from training.settings import with_stage_changes
 from training.stage import recorded_settings
 
 OPTIONS = ["--device", "cpu", "--limit", "5", "--set", "quantizer.epochs=1", "--set", "decoder.epochs=2"]
@@ -42,9 +43,7 @@ def test_the_published_figures_stand_beside_ours(report, path):
     claims, table = report.tables
     assert [row[0] for row in table.rows] == ["1 beam", "5 beams", "10 beams", "20 beams", "30 beams", "50 beams"]
     assert table.rows[0][2:7:2] == pytest.approx((0.242, 0.416, 0.104))
-    for row in table.rows:
-        for value, low, high in row[1:8:2]:
-            assert 0 <= low <= value <= high <= 1
+    assert all(0 <= low <= value <= high <= 1 for row in table.rows for value, low, high in row[1:8:2])
     assert [row[0] for row in claims.rows] == ["More beams help (C.3)"]
     assert report.command.startswith("python -m training.ablations COLLECTION RUN") and str(path) not in str(report)
 
@@ -56,7 +55,7 @@ def test_results_are_kept_and_nothing_else(report, path):
 
 @pytest.mark.slow
 def test_every_table_is_made(collection, path):
-    made = run(collection, path, "--tables", ",".join(TABLES), "--set", "encoder.epochs=1")
+    made = run(collection, path, "--tables", ",".join(TABLES), "--seeds", "0,1", "--set", "encoder.epochs=1")
     assert [table.title.partition(":")[0] for table in made.tables[1:]] == [table.name for table in TABLES.values()]
     for table, specified in zip(made.tables[1:], TABLES.values(), strict=True):
         assert [row[0] for row in table.rows] == [variant.name for variant in specified.variants]
@@ -70,7 +69,7 @@ def test_identifiers_and_encoders_are_trained_and_measured(collection, path, tmp
     monkeypatch.setitem(TABLES, table, two)
     monkeypatch.setattr("training.ablations.report.CLAIMS", ())
     copy = shutil.copytree(path, tmp_path / "run")
-    (made,) = run(collection, copy, "--tables", table, "--set", "encoder.epochs=1").tables
+    (made,) = run(collection, copy, "--tables", table, "--seeds", "0", "--set", "encoder.epochs=1").tables
     assert [row[0] for row in made.rows] == [variants[0].name, variants[-1].name]
 
 
@@ -78,9 +77,9 @@ def missing(collection, path, monkeypatch, *options: str) -> int:
     """How many trainings a start needs, none of which is done."""
     before = kept(path).keys()
 
-    def measure(self, job, seed, work) -> list[Result]:
-        rates = {search.name: {1: 0.0, 5: 0.5, 10: 1.0} for search in job.searches}
-        return [Result(row, "shapes", 5, rates) for row in self.columns]
+    def measure(self, training, seed, work) -> list[Result]:
+        names = [search_name("local", beams, reranked=False) for beams in (1, 5, 10, 20, 30, 50)]
+        return [Result(row, "shapes", {name: {1: 0.0, 5: 0.5, 10: 1.0} for name in names}) for row in self.columns]
 
     monkeypatch.setattr(trainer.Trainer, "_measure_decoder", measure)
     run(collection, path, "--tables", SHARING, *options)
@@ -92,15 +91,15 @@ def missing(collection, path, monkeypatch, *options: str) -> int:
 
 def test_results_of_other_settings_queries_or_records_are_not_used(report, collection, path, tmp_path, monkeypatch):
     copy = shutil.copytree(path, tmp_path / "run")
-    assert missing(collection, copy, monkeypatch) == 0
+    assert missing(collection, copy, monkeypatch, "--seeds", "0,1") == 0
     assert missing(collection, copy, monkeypatch, "--seeds", "1,2") == 1
-    assert missing(collection, copy, monkeypatch, "--limit", "3") == 1
-    assert missing(collection, copy, monkeypatch, "--set", "decoder.epochs=3") == 1
+    assert missing(collection, copy, monkeypatch, "--limit", "3") == 3
+    assert missing(collection, copy, monkeypatch, "--seeds", "0", "--set", "decoder.epochs=3") == 1
     root = shutil.copytree(collection.root, tmp_path / "collection")
-    assert missing(Collection(root), copy, monkeypatch) == 0
+    assert missing(Collection(root), copy, monkeypatch, "--seeds", "0,1") == 0
     for file in (root / "query" / "test").iterdir():
         file.write_text(file.read_text().replace('"query_txt": "', '"query_txt": "another '))
-    assert missing(Collection(root), copy, monkeypatch) == 1
+    assert missing(Collection(root), copy, monkeypatch, "--seeds", "0,1") == 2
 
 
 def test_a_killed_start_goes_on_with_what_is_missing(report, collection, path, tmp_path, monkeypatch):
@@ -133,10 +132,9 @@ def test_dense_search_of_an_encoder_is_a_sort_of_all_cosines(collection, path, t
     """The encoder of the run, in place of one that is trained."""
     run_copy = Run(shutil.copytree(path, tmp_path / "run"))
     monkeypatch.setattr(trainer, "is_done", lambda *_: True)
-    measuring = trainer.Trainer(run_copy, collection, 5, "cpu")
-    job = jobs_of([TABLES["S8"]], base_settings(measuring.settings, ()))
-    job = next(one for one in job.values() if one.training.settings.encoder.fusion == "score")
-    results = measuring._measure_encoder(job, 0, run_copy.path)
+    base = with_stage_changes(recorded_settings(run_copy), *BASE)
+    measuring = trainer.Trainer(run_copy, collection, base, 5, "cpu")
+    results = measuring._measure_encoder(TABLES["S8"].variants[0].training(base), 0, run_copy.path)
     index = load_index(run_copy)
     vectors = np.array(index.embeddings, dtype=np.float32)
     pool = {item.id for item in collection.candidates("union_test")}
@@ -205,7 +203,7 @@ def test_an_index_with_other_ids_holds_the_same_items(path):
 
 
 def test_columns_stand_for_their_own_dataset_or_else_for_the_task(collection, path):
-    columns = trainer.Trainer(Run(path), collection, 5, "cpu").columns
+    columns = trainer.Trainer(Run(path), collection, recorded_settings(Run(path)), 5, "cpu").columns
     assert {row: queries.row.dataset for row, queries in columns.items()} == {
         (0, "mscoco"): "shapes",
         (3, "mscoco"): "shapes",

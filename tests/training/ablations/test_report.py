@@ -4,72 +4,48 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from training.ablations.report import CLAIMS, Measured, build, decided, difference
+from training.ablations.report import CLAIMS, build, decided, estimate
 from training.ablations.trainer import Result
-from training.ablations.variants import TABLES
+from training.ablations.variants import TABLES, search_name
 
 
-def measured(*columns: list[float], queries: int = 100) -> Measured:
-    """columns: a rate for each seed."""
-    return Measured([list(of_seed) for of_seed in zip(*columns, strict=True)], [queries] * len(columns))
-
-
-def test_the_interval_of_several_seeds_is_students_t():
-    mean, low, high = measured([0.2, 0.3, 0.4], [0.6, 0.5, 0.7]).estimate()
-    by_seed = [0.4, 0.4, 0.55]
-    assert mean == pytest.approx(np.mean(by_seed))
-    assert (low, high) == pytest.approx(stats.t.interval(0.95, 2, np.mean(by_seed), stats.sem(by_seed)))
-
-
-def test_the_interval_of_one_seed_is_wilsons():
-    z, n, p = stats.norm.ppf(0.975), 50, 0.3
-    center, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    expected = (p, (center - half) / (1 + z**2 / n), (center + half) / (1 + z**2 / n))
-    assert measured([p], queries=n).estimate() == pytest.approx(expected)
-    assert measured([0.0]).estimate()[:2] == (0, 0) and measured([0.0]).estimate()[2] > 0.03
+def test_the_interval_of_several_seeds_is_students_t_and_one_seed_has_none():
+    rates = np.array([0.4, 0.4, 0.55])
+    mean, low, high = estimate(rates)
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 2, mean, stats.sem(rates)))
+    assert estimate(np.array([0.0, 0.1]))[1] == 0 and estimate(np.array([0.5])) == 0.5
 
 
 @pytest.mark.parametrize(
-    ("kind", "better", "worse", "verdict"),
+    ("kind", "better", "worse", "verdict"),  # rates by column and seed
     [
         ("better", [[0.60, 0.61, 0.62]], [[0.20, 0.22, 0.21]], "holds"),
         ("better", [[0.20, 0.22, 0.21]], [[0.60, 0.61, 0.62]], "contradicted"),
         ("better", [[0.3, 0.5, 0.4]], [[0.4, 0.3, 0.5]], "undecided"),
-        ("better", [[0.45]], [[0.30]], "holds"),
-        ("no worse", [[0.30]], [[0.10]], "holds"),
-        ("no worse", [[0.30]], [[0.35]], "holds"),
-        ("no worse", [[0.10]], [[0.35]], "contradicted"),
+        ("better", [[0.1, 0.5, 0.9]], [[0.0, 0.4, 0.79]], "holds"),  # paired: seeds differ more than variants
+        ("no worse", [[0.3, 0.5, 0.4]], [[0.4, 0.3, 0.5]], "holds"),
+        ("no worse", [[0.30, 0.31]], [[0.10, 0.12]], "holds"),
+        ("no worse", [[0.10, 0.12]], [[0.30, 0.31]], "contradicted"),
         # one of three columns is better, although the average is not
         ("better", [[0.60, 0.61], [0.3, 0.2], [0.3, 0.2]], [[0.40, 0.41], [0.5, 0.4], [0.5, 0.4]], "contradicted"),
         ("better somewhere", [[0.60, 0.61], [0.3, 0.2]], [[0.40, 0.41], [0.5, 0.4]], "holds"),
         ("better somewhere", [[0.3, 0.2], [0.3, 0.2]], [[0.5, 0.4], [0.5, 0.4]], "contradicted"),
         ("better somewhere", [[0.5, 0.4]], [[0.5, 0.4]], "undecided"),
         # the best of many must be better by more than a single one (Bonferroni)
-        ("better somewhere", [[0.45]], [[0.30]], "holds"),
-        ("better somewhere", [[0.45], *[[0.3]] * 9], [[0.30], *[[0.3]] * 9], "undecided"),
+        ("better somewhere", [[0.45, 0.46, 0.48]], [[0.40, 0.40, 0.40]], "holds"),
+        ("better somewhere", [[0.45, 0.46, 0.48], *[[0.3] * 3] * 9], [[0.40] * 3, *[[0.3] * 3] * 9], "undecided"),
     ],
 )
 def test_a_claim_is_decided_by_the_interval_of_the_difference(kind, better, worse, verdict):
-    assert decided(kind, measured(*better), measured(*worse))[0] == verdict
+    assert decided(kind, np.subtract(better, worse).T)[0] == verdict
 
 
 def test_a_difference_is_shown_in_points_with_its_interval():
-    better, worse = measured([0.60, 0.61, 0.62], [0.3, 0.2, 0.25]), measured([0.40, 0.41, 0.42], [0.5, 0.4, 0.45])
-    assert decided("better somewhere", better, worse)[1] == "+20.0 [+20.0, +20.0], best of 2 columns"
-    assert decided("better", better, measured([0.55, 0.55, 0.55], [0.2, 0.2, 0.2]))[1] == "+5.5 [-0.2, +11.2]"
-
-
-def test_the_difference_of_seeds_is_paired():
-    mean, half = difference(measured([0.1, 0.5, 0.9]), measured([0.0, 0.4, 0.8]))
-    assert mean == pytest.approx(0.1) and half == pytest.approx(0, abs=1e-9)
-
-
-def test_the_difference_of_one_seed_is_as_wide_as_both_intervals_allow():
-    better, worse = measured([0.5], queries=90), measured([0.4], queries=90)
-    widths = [(high - low) / 2 for _, low, high in (better.estimate(), worse.estimate())]
-    assert difference(better, worse) == pytest.approx((0.1, np.hypot(*widths)))
-    twice = difference(measured([0.5], [0.5], queries=90), measured([0.4], [0.4], queries=90))
-    assert twice == pytest.approx((0.1, np.hypot(*widths) / np.sqrt(2)))
+    gains = np.array([[0.1, -0.2], [0.13, -0.2], [0.1, -0.2]])  # three seeds, two columns
+    low, high = stats.t.interval(0.95, 2, -0.045, stats.sem(gains.mean(axis=1)))
+    assert decided("better", gains)[1] == f"-4.5 [{100 * low:+.1f}, {100 * high:+.1f}]"
+    low, high = stats.t.interval(0.975, 2, 0.11, stats.sem(gains[:, 0]))
+    assert decided("better somewhere", gains)[1] == f"+11.0 [{100 * low:+.1f}, {100 * high:+.1f}], best of 2 columns"
 
 
 ROWS = [(0, "mscoco"), (3, "mscoco"), (7, "cirr")]  # the collection has no webqa
@@ -78,10 +54,10 @@ ROWS = [(0, "mscoco"), (3, "mscoco"), (7, "cirr")]  # the collection has no webq
 def results(table, variant) -> list[list[Result]]:
     """Two seeds; the rate says which variant, column and cut it is of."""
     number = table.variants.index(variant)
-    name = table.search(variant).name
+    name = search_name(table.scope, variant.beams, variant.reranked)
     return [
         [
-            Result(row, f"toy_{row[1]}", 40, {name: {1: 0.1, 5: 0.2 + number / 100 + at / 10 + seed / 1000, 10: 0.9}})
+            Result(row, f"toy_{row[1]}", {name: {1: 0.1, 5: 0.2 + number / 100 + at / 10 + seed / 1000, 10: 0.9}})
             for at, row in enumerate(ROWS)
         ]
         for seed in (0, 2)
@@ -101,7 +77,7 @@ def test_a_table_has_our_figures_beside_the_published_ones_and_no_column_without
     assert [full[at][0] for at in (1, 3, 5, 7)] == pytest.approx([0.201, 0.301, 0.401, 0.301])
     assert full[8] == pytest.approx((0.554 + 0.827 + 0.205) / 3) and no_mse[1][0] == pytest.approx(0.241)
     here, paper = plot.series
-    assert here.x == [row[7][0] for row in table.rows] and paper.x == [row[8] for row in table.rows]
+    assert here.x == pytest.approx([row[7][0] for row in table.rows]) and paper.x == [row[8] for row in table.rows]
     assert here.interval[0] == full[7][1:] and here.y == paper.y == [row[0] for row in table.rows]
 
 

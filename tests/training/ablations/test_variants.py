@@ -9,21 +9,20 @@ from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from training.ablations.id_schemes import SCHEMES
 from training.ablations.variants import (
+    BASE,
     BLIP_LARGE,
     DEFAULT_TABLES,
     ENCODERS,
     TABLES,
-    Search,
-    base_settings,
     blip,
     chosen_tables,
-    jobs_of,
+    trainings_of,
 )
-from training.presets import PAPER, PHOTOS, SMALL
-from training.settings import Settings
+from training.presets import PAPER, PHOTOS, SMALL, TOY
+from training.settings import Settings, with_stage_changes
 
-BASE = base_settings(PAPER, ())
-SMALLER = base_settings(SMALL, ["quantizer.quantizer.codebook_size=256", "decoder.decoder.codebook_size=256"])
+PUBLISHED_BASE = with_stage_changes(PAPER, *BASE)
+SMALLER = with_stage_changes(SMALL, *BASE, "quantizer.quantizer.codebook_size=256")
 
 
 def flat(values: dict, prefix: str = "") -> dict:
@@ -35,11 +34,11 @@ def flat(values: dict, prefix: str = "") -> dict:
     return plain
 
 
-def settings_of(table: str, name: str, base: Settings = BASE) -> Settings:
+def settings_of(table: str, name: str, base: Settings = PUBLISHED_BASE) -> Settings:
     return next(variant for variant in TABLES[table].variants if variant.name == name).training(base).settings
 
 
-def changed(table: str, name: str, base: Settings = BASE) -> dict:
+def changed(table: str, name: str, base: Settings = PUBLISHED_BASE) -> dict:
     """The settings in which a variant differs from the base."""
     before, after = flat(dataclasses.asdict(base)), flat(dataclasses.asdict(settings_of(table, name, base)))
     return {path: value for path, value in after.items() if value != before[path]}
@@ -103,22 +102,21 @@ def test_a_variant_differs_from_the_run_in_what_the_paper_says(table, name, expe
 def test_the_base_is_the_papers_decoder_whatever_the_run_has():
     """No geometry, no self-queries, weight 1; no loss of ours, and the last epoch."""
     for recorded in (SMALL, PHOTOS):
-        base = base_settings(recorded, ())
+        base = with_stage_changes(recorded, *BASE)
         assert (base.decoder.decoder.geometry, base.decoder.self_queries, base.decoder.decoder_weights) == (
             PAPER.decoder.decoder.geometry,
             PAPER.decoder.self_queries,
             PAPER.decoder.decoder_weights,
         )
         assert not base.quantizer.keep_best and not base.decoder.keep_best
-    assert base_settings(SMALL, ["decoder.decoder.geometry=true"]).decoder.decoder.geometry
 
 
 def test_every_training_has_settings_that_fit_each_other():
     for recorded, tables in ((SMALL, TABLES), (PHOTOS, DEFAULT_TABLES), (PAPER, TABLES)):
-        for job in jobs_of(chosen_tables(tables), base_settings(recorded, ())).values():
-            job.training.settings.check()
+        for training in trainings_of(chosen_tables(tables), with_stage_changes(recorded, *BASE)).values():
+            training.settings.check()
     with pytest.raises(UserError, match="name a run without pretrained towers"):
-        jobs_of([TABLES["S9"]], base_settings(PHOTOS, ()))
+        trainings_of([TABLES["S9"]], with_stage_changes(PHOTOS, *BASE))
 
 
 def test_sizes_are_those_of_the_paper_in_proportion():
@@ -126,6 +124,9 @@ def test_sizes_are_those_of_the_paper_in_proportion():
         quantizer = settings_of("5", name, SMALLER).quantizer.quantizer
         codes, levels = map(int, name.split(" × "))
         assert (quantizer.codebook_size, quantizer.levels) == (codes // 16, levels)
+    toy = with_stage_changes(TOY, *BASE)
+    grids = [settings_of(*row, toy).quantizer.quantizer for row in (("5", "1024 × 7"), ("S6", "8192 × 17"))]
+    assert [(made.codebook_size, made.levels) for made in grids] == [(16, 4), (128, 9)]  # the run's are 64 × 5
     counts = []
     for name in ("T5-small", "T5-base", "T5-large"):
         decoder = IDDecoder(settings_of("S5", name, SMALLER).decoder.decoder)
@@ -171,7 +172,7 @@ def test_published_figures_are_as_printed_and_there_is_one_for_each_column():
 
 def test_equal_rows_of_the_papers_tables_are_one_training():
     keys = {
-        (table.number, variant.name): variant.training(BASE).key
+        (table.number, variant.name): variant.training(PUBLISHED_BASE).key
         for table in TABLES.values()
         for variant in table.variants
     }
@@ -188,17 +189,8 @@ def test_equal_rows_of_the_papers_tables_are_one_training():
     assert keys["S8", "BLIP-FF"] == keys["S9", "BLIP-FF"] and len(set(keys.values())) == 23 + len(ENCODERS)
 
 
-def test_a_training_is_measured_for_every_table_that_it_stands_in():
-    jobs = jobs_of([TABLES["4"], TABLES["S7"]], BASE)
-    full = jobs[TABLES["4"].variants[0].training(BASE).key]
-    local = {Search("local", beams, False) for beams in (1, 5, 10, 20, 30, 50)}
-    assert full.searches == local | {Search("global", 30, False), Search("local", 30, True)}
-    rival = jobs[TABLES["S7"].variants[0].training(BASE).key]
-    assert rival.searches == {Search("local", 30, False)} and rival.rows == {(0, "mscoco")}
-
-
 def test_variants_that_differ_in_the_decoder_alone_share_their_ids():
-    full, _, no_augmentation, no_contrast, _ = (variant.training(BASE) for variant in TABLES["4"].variants)
+    full, _, no_augmentation, no_contrast, _ = (variant.training(PUBLISHED_BASE) for variant in TABLES["4"].variants)
     assert full.ids == no_augmentation.ids != no_contrast.ids and full.key != no_augmentation.key
 
 

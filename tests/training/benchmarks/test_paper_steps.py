@@ -38,8 +38,7 @@ def test_every_stage_makes_the_steps_that_were_asked_for(device, tmp_path, monke
         settings = getattr(with_changes(PAPER, changes), stage)
         collection = Collection(command[3])
         pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
-        limit = getattr(settings, "row_limit", 0)
-        order = pairs.epoch(np.random.default_rng(0), settings.upsample_to, limit, settings.rows)
+        order = pairs.epoch(np.random.default_rng(0), settings.upsample_to, settings.rows)
         assert settings.batch == batch and settings.epochs == 1
         assert len(order) == STEPS * batch
 
@@ -47,7 +46,7 @@ def test_every_stage_makes_the_steps_that_were_asked_for(device, tmp_path, monke
 def test_a_start_after_a_kill_between_the_two_collections_writes_the_second_alone(tmp_path, monkeypatch):
     written = []
 
-    def write(root, queries, drawn):
+    def write(root, queries, few, drawn):
         written.append(root.name)
         if written == ["pictures", "texts"]:
             raise KeyboardInterrupt

@@ -88,8 +88,8 @@ def test_records_that_training_may_have_seen_and_pictures_of_the_index_are_left_
     """Paths as `genius.collections` stores them, with and without a folder images in the set."""
     write_source(data / "emoji", [{"img_path": f"images/{n}.png", "txt": "star", "split": "dev"} for n in range(4)])
     index = indexed("images/flickr8k/0.png", "images/emoji/1.png", "images/emoji/2.png", None, "images/photos/3.png")
-    found = {name: [record.image for record in own] for name, own in held_out_records(data, index).items()}
-    assert found == {
+    held_out = held_out_records(data, index)
+    assert {name: [record.image for record in records] for name, records in held_out.items()} == {
         "emoji": ["images/0.png", "images/3.png"],
         "fashion": ["0.png", "1.png", "2.png"],
         "flickr8k": [f"{n}.png" for n in range(1, 6)],
@@ -99,8 +99,8 @@ def test_records_that_training_may_have_seen_and_pictures_of_the_index_are_left_
 def test_every_picture_of_a_set_is_found_in_a_collection_that_was_built_from_it(data, tmp_path):
     build([str(data / "flickr8k")], tmp_path / "collection")
     images = [item.image for item in Collection(tmp_path / "collection").all_candidates()]
-    found = held_out_records(data, indexed(*images))
-    assert not found["flickr8k"] and len(found["fashion"]) == 3
+    held_out = held_out_records(data, indexed(*images))
+    assert not held_out["flickr8k"] and len(held_out["fashion"]) == 3
 
 
 def test_photographs_that_are_all_indexed_are_no_uploads(run, data, monkeypatch):

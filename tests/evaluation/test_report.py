@@ -1,0 +1,183 @@
+"""genius/evaluation/report.py: the tables hold the figures of the evaluation; and the command that writes them."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from genius.errors import UserError
+from genius.evaluation.__main__ import main
+from genius.evaluation.arguments import collection_of, parse_integers
+from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.report import report_of
+from genius.metrics.factor_agreement import REPORTED_AS
+from genius.reports import Report
+from tests.evaluation.micro import publish_micro_run
+
+ROWS = [("0 text → image", "shapes"), ("2 text → pair", "titled"), ("3 image → text", "shapes")]
+STEPS = ["dense", "quantized", "beam: candidates", "beam + re-rank", "fast: candidates", "fast + re-rank"]
+
+
+@pytest.fixture(scope="module")
+def found(engine, collection):
+    return evaluate(engine, collection, EvaluationOptions(beams=(2, 30)))
+
+
+@pytest.fixture(scope="module")
+def report(found):
+    return report_of(found, "my-run", "micro", "python -m genius.evaluation my-run", "version")
+
+
+def table(report, title):
+    """{(first cells that are texts): {column: cell}}"""
+    (chosen,) = [each for each in report.tables if each.title == title]
+    words = sum(chosen.words())
+    names = [column.name for column in chosen.columns]
+    return {tuple(row[:words]): dict(zip(names, row, strict=True)) for row in chosen.rows}
+
+
+def test_the_report_is_written_and_read_back_at_full_precision(report, tmp_path):
+    report.write(tmp_path / "retrieval.json")
+    assert Report.load(tmp_path / "retrieval.json") == report
+    assert (report.title, report.version) == ("Retrieval: my-run on micro", "version")
+    assert "12 test queries in 3 rows; instructions chosen by seed 0." in report.note
+    assert "48 items with 36 distinct IDs; codes per level: 3, 5, 5, 5." in report.note
+
+
+def test_the_headline_comes_first_and_holds_every_row_and_system(report, found):
+    first = report.tables[0]
+    assert first.title == "Hit rate by row, global pool, all items"
+    rows = table(report, first.title)
+    assert list(rows) == [*ROWS, ("average", "")]
+    for row, cells in zip([*found.pools[0].rows, found.pools[0].average], rows.values(), strict=True):
+        assert {name: cells[name] for name in row.systems} == {name: each.rate for name, each in row.systems.items()}
+    assert "no positive in pool" not in rows["average", ""]
+
+
+def test_every_pool_has_its_hit_rates_its_ladder_and_all_cuts(report, found):
+    for pool in found.pools:
+        hit = table(report, f"Hit rate by row, {pool.kind}")
+        ladder = table(report, f"Where hit rate is lost, {pool.kind}")
+        cuts = table(report, f"Hit rate at 1, 5, 10, 50 by row and system, {pool.kind}")
+        for name, row in zip(hit, [*pool.rows, pool.average], strict=True):
+            steps = ladder[name]
+            assert list(steps)[2:] == STEPS
+            assert steps["beam: candidates"] == row.systems["beam + re-rank"].beam.recall
+            assert steps["fast + re-rank"] == row.systems["fast + re-rank"].rate[0]
+            for system, figures in row.systems.items():
+                assert [cuts[(*name, system)][f"hit@{k}"] for k in (1, 5, 10, 50)] == list(figures.hit.values())
+    other = table(report, "Hit rate by row, global pool, test items")["0 text → image", "shapes"]
+    assert (other["no positive in pool"], other["judgments outside"]) == (1, 2)  # 0:0 and one of 0:11's two
+
+
+def test_averages_differences_and_candidates_have_a_line_for_each_pool(report, found):
+    averages, pairs = table(report, "Averages over rows"), table(report, "Differences between systems")
+    beams = table(report, "Candidates of the beam searches, averages over rows")
+    for pool in found.pools:
+        for name, figures in pool.average.systems.items():
+            line = averages[str(pool.kind), name]
+            assert [line["hit rate"], line["hit@10"]] == [figures.rate, figures.hit[10]]
+            assert line["of dense"] == figures.of_dense
+            if figures.beam:
+                cells = beams[str(pool.kind), name]
+                assert (cells["recall"], cells["most items"]) == (figures.beam.recall, figures.beam.most_items)
+                assert (cells["certified"], cells["first code"]) == (figures.beam.certified, figures.beam.first_code)
+        for pair, estimate in pool.average.differences.items():
+            assert pairs[str(pool.kind), pair]["difference"] == estimate
+
+
+def test_a_sweep_is_a_table_and_a_plot_and_one_size_has_none(report, found):
+    title = "Averages by beam size, global pool, all items"
+    rows = next(each for each in report.tables if each.title == title).rows
+    assert [row[0] for row in rows] == [2, 30] and rows[1][4] == found.pools[0].average.systems["beam"].rate
+    alone = report_of(replace(found, sweep=found.sweep[1:2]), "", "", "", "")
+    assert title not in [each.title for each in alone.tables]
+    assert [plot.kind for plot in report.plots] == ["marks"] * 4 + ["lines", "bars"]
+    assert [plot.kind for plot in alone.plots] == ["marks"] * 4 + ["bars"]
+
+
+def test_targets_following_codes_and_times(report, found):
+    seen = table(report, "Targets seen and not seen in training, global pool, all items")[ROWS[1]]
+    assert (seen["seen: queries"], seen["seen: dense"]) == (0, None)
+    following = table(report, "First codes under other instructions")
+    assert [line["asked"] for line in following.values()][:3] == [row.asked for row in found.following]
+    assert following["3 image → text", "shapes"]["swapped"] is None
+    codes = next(each for each in report.tables if each.title == "Codes in use")
+    assert len(codes.rows) == 4 and "of 48 items share their ID with no other" in codes.note
+    times = table(report, "Milliseconds per query")["global pool, all items", "beam"]
+    assert times["total"] == sum(found.pools[0].average.systems["beam"].milliseconds.values())
+    sizes = table(report, "Bytes per item")
+    assert sizes["ID",]["bytes"] == 1.375 and sizes["embedding of 12, fp32",]["bytes"] == 48  # 2 + 3 · 3 bits
+    assert sizes["paper: ID of 2 + 8 · 12 bits",]["bytes"] == 12.25
+
+
+def test_factors_are_shown_if_items_have_them(report, found):
+    assert not [each for each in report.tables if each.title.startswith(REPORTED_AS)]
+    level = {"alone": 0.625, "shuffled": -0.004, "in_modality": 0.7, "given_prefix": None}
+    factors = [{"factor": "kind", "items": 1200, "values": 56, "levels": [level | {"level": at} for at in (1, 2)]}]
+    shown = report_of(replace(found, factors=factors), "", "", "", "")
+    alone, in_modality, given = [each for each in shown.tables if each.title.startswith(REPORTED_AS)]
+    assert alone.rows == [["kind", 1200, 56, 0.625, 0.625]] and "beyond ±0.004" in alone.note
+    assert in_modality.rows[0][3:] == [0.7, 0.7] and given.rows[0][3:] == [None, None]
+    assert shown.plots[-2].series[0].y == [0.625, 0.625]
+
+
+def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --rows 0:shapes,titled --items all --device cpu"
+    main([str(copy), *given.split()])
+    report = Report.load(copy / "reports" / "retrieval.json")
+    assert report.command == f"python -m genius.evaluation {copy} {given}"
+    assert report.title == "Retrieval: copy on collection" and "; copy: " in report.version
+    assert "at most 2 per row" in report.note and "5 beams, decoder weight 0.5 against geometry" in report.note
+    assert list(table(report, "Hit rate by row, global pool, all items"))[1] == ("2 text → pair", "titled")
+    assert report.to_markdown() in capsys.readouterr().out
+    assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
+
+
+def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
+    copy, other = shutil.copytree(run, tmp_path / "copy"), shutil.copytree(collection.root, tmp_path / "other")
+    for file in (other / "cand_pool").rglob("*.jsonl"):
+        file.write_text(file.read_text().replace('"1:', '"2:'))
+    with pytest.raises(UserError, match="holds items that the index does not"):
+        main([str(copy), "--collection", str(other), "--device", "cpu"])
+    assert not (copy / "reports").exists()
+
+
+def test_a_run_whose_collection_is_gone_asks_for_its_name(collection, tmp_path):
+    run = publish_micro_run(tmp_path / "run", collection)
+    manifest = json.loads((run.path / "manifest.json").read_text())
+    assert collection_of(run.path, None).root == collection.root == collection_of(tmp_path, collection.root).root
+    del manifest["collection"]
+    for gone in ({"collection": str(tmp_path / "gone")}, {}):
+        (run.path / "manifest.json").write_text(json.dumps(manifest | gone))
+        with pytest.raises(UserError, match="name it: --collection DIR"):
+            collection_of(run.path, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--limit 0", "--limit 0: expected an integer of at least 1"),
+        ("--limit 1.5", "--limit 1.5: expected an integer of at least 1"),
+        ("--seed -1", "--seed -1: expected an integer of at least 0"),
+        ("--decoder-weight 1.5", "decoder weight must be a number from 0 to 1, not 1.5"),
+        ("--beams 5,501", "--beams 5,501: expected integers from 1 to"),
+    ],
+)
+def test_impossible_values_are_refused_before_anything_is_measured(run, arguments, message):
+    with pytest.raises(UserError, match=message):
+        main([str(run), *arguments.split()])
+
+
+def test_a_missing_run_names_the_command_that_makes_one(tmp_path):
+    with pytest.raises(UserError, match="nothing is not a run; train one with: python -m training"):
+        main([str(tmp_path / "nothing")])
+
+
+def test_lists_of_integers_are_sorted_and_checked():
+    assert parse_integers("10,1,5,10", "--beams", 1, 500) == (1, 5, 10)
+    for text in ("ten", "", "0", "5,501", "5,-1"):
+        with pytest.raises(UserError, match=f"--beams {text}: expected integers from 1 to 500, separated by commas"):
+            parse_integers(text, "--beams", 1, 500)
