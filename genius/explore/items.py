@@ -5,7 +5,8 @@ Shapes: n items, d embedding dim, M levels.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
-from genius.schema import Item, Query, SearchOptions, provenance_of, source_fields
+from genius.schema import Item, Query, SearchOptions, SearchResult, provenance_of, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
 from genius.search.retrieval import EncodedQueries
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 EXACT_ITEMS = 200_000  # items; in a larger index describing an item does not read all embeddings
 APPROXIMATE = SearchOptions(mode="fast", decoder_weight=0.0, beams=200, budget=500, ranking="cosine")
+WEIGHTS = tuple(step / 20 for step in range(20, -1, -1))  # from only the query to only the item
 
 
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
@@ -102,3 +104,39 @@ def _neighbors(engine: Engine, row: int, k: int) -> list[dict[str, Any]]:
 
 def _short(item: Item) -> dict[str, Any]:
     return {"id": item.id, "modality": item.modality, "text": item.text, "source": item.source}
+
+
+@dataclass(frozen=True)
+class Step:
+    """The result of one interpolated query."""
+
+    weight: float  # weight of the query
+    result: SearchResult
+
+
+def interpolate(
+    engine: Engine,
+    embedding: np.ndarray,
+    z: np.ndarray,
+    row: int,
+    options: SearchOptions,
+    weights: Sequence[float] = WEIGHTS,
+) -> list[Step]:
+    """Search, in one batch, with interpolations of a query's embedding (d,) and z (d,) and those of the item at `row`.
+
+    The item's embedding comes from the index; its z is computed from its thumbnail and text.
+    Raises UserError for an invalid option.
+    """
+    item_z = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
+    stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
+    embeddings = interpolated(embedding, stored, weights)
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
+    asked = EncodedQueries.from_vectors(embeddings, interpolated(z, item_z, weights))
+    results = engine.search_encoded(asked, options)
+    return [Step(weight, result) for weight, result in zip(weights, results, strict=True)]
+
+
+def interpolated(query: np.ndarray, item: np.ndarray, weights: Sequence[float]) -> np.ndarray:
+    """(d,), (d,) -> (s, d), one row per weight of the query."""
+    share = np.asarray(weights, dtype=np.float32)[:, None]
+    return share * query + (1 - share) * item

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from genius.explore.interpolation import WEIGHTS, interpolate, interpolated
-from genius.explore.items import item_query
+from genius.explore.items import WEIGHTS, interpolate, interpolated, item_query
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run

@@ -3,7 +3,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from genius.explore.map_picture import HEIGHT, WIDTH, map_picture
+from genius.explore.map_colors import HEIGHT, WIDTH, map_picture
 
 BLUE, RED = "#0000ff", "#ff0000"
 

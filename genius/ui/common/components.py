@@ -37,6 +37,7 @@ BEAMS_NOTE = (
     "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer; mode Fast follows "
     "fewer."
 )
+EDGES = ("left", "top", "right", "bottom")
 
 
 class Panel(gr.HTML):
@@ -185,3 +186,29 @@ def target_of(name: Any) -> Modality | None:
     if not isinstance(name, str) or name not in TARGETS:
         raise UserError(f"The modality must be one of {', '.join(TARGETS)}, not {quoted(name)}.")
     return TARGETS[name]
+
+
+class PartOfPicture(Panel):
+    """Lets a visitor draw a box on the picture of an UploadedImage.
+
+    As an input it is what `part_of` reads: a box, or nothing for the whole picture. A new picture removes the box. Its
+    event `select`: a box was drawn, or removed.
+
+    name: the elem_id, unique on the page. picture: that of the UploadedImage.
+    """
+
+    def __init__(self, name: str, picture: str, **layout: Any):
+        super().__init__(name, "common/part.js", picture=picture, **layout)
+
+
+def part_of(value: Any) -> Part | None:
+    """The box that a browser sends, None for none. Raises UserError for what is no box within a picture."""
+    if value in (None, ""):  # an empty panel has either
+        return None
+    box = [value.get(edge) for edge in EDGES] if isinstance(value, dict) else []
+    if not all(type(edge) in (int, float) for edge in box) or len(box) != len(EDGES):
+        raise UserError("The marked part is not a box; mark it again.")
+    left, top, right, bottom = box
+    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+        raise UserError("The marked part lies outside of the picture; mark it again.")
+    return left, top, right, bottom

@@ -12,6 +12,7 @@ from genius.ui.common.components import (
     LATEST,
     UNQUEUED,
     Panel,
+    PartOfPicture,
     introduction,
     query_picture,
     target_choice,
@@ -19,7 +20,6 @@ from genius.ui.common.components import (
 )
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import ItemCard
-from genius.ui.common.part import PartOfPicture
 from genius.ui.compare.callbacks import CompareCallbacks
 
 LARGE = 1_000_000  # items; above it the graph of HNSW is built only if a visitor asks for it

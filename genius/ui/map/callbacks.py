@@ -12,9 +12,8 @@ import numpy as np
 from genius.collections.keys import key_id
 from genius.errors import UserError
 from genius.explore.distinctive_words import Word, distinctive_words
-from genius.explore.map_colors import Group, Palette, nearest_points
+from genius.explore.map_colors import Group, Palette, map_picture, nearest_points
 from genius.explore.map_data import Maps
-from genius.explore.map_picture import map_picture
 from genius.schema import Item
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED

@@ -8,8 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from genius.explore.interpolation import Step, interpolate
-from genius.explore.items import row_of
+from genius.explore.items import Step, interpolate, row_of
 from genius.explore.narrowing import Narrowing, narrowing
 from genius.schema import Hit, Item
 from genius.ui.common import formatting
@@ -17,8 +16,7 @@ from genius.ui.common.components import SEARCHES, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import if_still_shown
-from genius.ui.search.strip import code_table, items_by_row
-from genius.ui.search.strip_view import column
+from genius.ui.search.strip import code_table, column, items_by_row
 
 RESULTS_PER_STEP = 6
 

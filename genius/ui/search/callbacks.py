@@ -17,16 +17,14 @@ from genius.explore.items import item_query, row_of
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
-from genius.ui.common.components import UploadCache, target_of
+from genius.ui.common.components import UploadCache, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.links import SEARCH_FIELDS
-from genius.ui.common.part import part_of
-from genius.ui.common.saved_page import FILE_NAME, saved_page
-from genius.ui.common.saved_strip import saved_strip
+from genius.ui.common.saved_page import FILE_NAME, saved_page, saved_strip
 from genius.ui.monitoring import record_search
 from genius.ui.search import history, view
-from genius.ui.search.request import SearchRequest, quoted_label
+from genius.ui.search.history import SearchRequest, quoted_label
 from genius.ui.search.strip import follow, initial_rank
 
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side

@@ -16,6 +16,7 @@ from genius.ui.common.components import (
     UNQUEUED,
     Download,
     Panel,
+    PartOfPicture,
     UploadedImage,
     query_picture,
     target_choice,
@@ -23,7 +24,6 @@ from genius.ui.common.components import (
 )
 from genius.ui.common.context import HISTORY, Context
 from genius.ui.common.item_card import search_with_chosen
-from genius.ui.common.part import PartOfPicture
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs

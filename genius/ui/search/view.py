@@ -25,7 +25,7 @@ from genius.ui.common.formatting import (
     provenance_view,
     small_webp,
 )
-from genius.ui.search.request import SearchRequest
+from genius.ui.search.history import SearchRequest
 
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 ID_HINTS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID

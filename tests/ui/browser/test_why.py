@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from genius.search.engine import Engine
-from genius.ui.search import why_view
+from genius.ui.search import why as why_view
 from tests.search.tiny import publish_tiny_run
 from tests.ui.browser.actions import search
 

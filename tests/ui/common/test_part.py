@@ -1,7 +1,7 @@
 import pytest
 
 from genius.errors import UserError
-from genius.ui.common.part import part_of
+from genius.ui.common.components import part_of
 
 BOX = {"left": 0.25, "top": 0, "right": 0.5, "bottom": 1}
 

@@ -1,8 +1,8 @@
 import re
 
 from genius.schema import Item, Modality
-from genius.ui.common.saved_strip import saved_strip
-from genius.ui.search import strip_view
+from genius.ui.common.saved_page import saved_strip
+from genius.ui.search import strip as strip_view
 from tests.ui.common.test_saved_page import HOSTILE, Reader
 from tests.ui.search.test_strip_view import FOUND, ITEMS
 

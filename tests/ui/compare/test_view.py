@@ -7,7 +7,7 @@ import pytest
 
 from genius.explore.comparison import FLAT, SYSTEMS, SystemResults, rank_agreement
 from genius.schema import Item, Modality
-from genius.ui.compare.view import comparison_view
+from genius.ui.compare.callbacks import comparison_view
 
 ITEMS = {
     1: Item("0:1", Modality.IMAGE, image="1.png"),

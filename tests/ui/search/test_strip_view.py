@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
 from genius.schema import Hit, Item, Modality
-from genius.ui.search import strip_view
+from genius.ui.search import strip as strip_view
 
 STEPS = (
     CodeStep(CodeChoice(2, 0.98, 40), (CodeChoice(0, 0.02, 60),), 0.5, False, (1, 2, 3)),

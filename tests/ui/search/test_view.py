@@ -10,7 +10,7 @@ from genius.collections.images import open_image
 from genius.examples import Example, TargetedInstruction
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.ui.search import view
-from genius.ui.search.request import SearchRequest
+from genius.ui.search.history import SearchRequest
 
 OWN = (0, 4, 7)
 

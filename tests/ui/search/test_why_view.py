@@ -6,7 +6,7 @@ import pytest
 from genius.explore.beam_tree import beam_tree
 from genius.explore.explanation import explain
 from genius.schema import RANKER_PARTS, Hit, Item, LevelTrace, Modality, SearchTrace
-from genius.ui.search.why_view import PART_NAMES, explanation, logarithm, ordinal, prefixes, rank_change, sentences
+from genius.ui.search.why import PART_NAMES, explanation, logarithm, ordinal, prefixes, rank_change, sentences
 
 NAMES = ("Image", "Text", "Pair")
 

@@ -9,8 +9,7 @@ import pytest
 from genius.errors import UserError
 from genius.explore.tour import Tour, TourStep
 from genius.ui.common.context import Context, ServedRun
-from genius.ui.tour.layout import TourCallbacks, on_view
-from genius.ui.tour.view import spelled, step_view
+from genius.ui.tour.layout import TourCallbacks, on_view, spelled, step_view
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
 PAIR = [{"id": "1:0", "codes": [0, 4, 5, 6, 7]}, {"id": "1:3", "codes": [0, 4, 5, 6, 9]}]
