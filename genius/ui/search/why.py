@@ -285,7 +285,7 @@ def flags(reason: Explanation) -> list[str]:
     """The most important facts, as labels."""
     return (
         ["the best generated ID"] * (reason.beam == 1)
-        + [f"shares its ID with {count(reason.bucket - 1, 'other')}"] * ((reason.bucket or 1) > 1)
+        + [f"shares its ID with {count((reason.bucket or 1) - 1, 'other')}"] * ((reason.bucket or 1) > 1)
         + [f"{'' if reason.dense_rank_is_exact else 'about '}{ordinal(reason.dense_rank)} by dense search"]
     )
 

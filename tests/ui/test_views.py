@@ -1,0 +1,360 @@
+"""What panels are given to draw: each view once, compared with what it was (golden.py), and what must hold for any."""
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.collections.images import open_image
+from genius.examples import Example, TargetedInstruction
+from genius.explore.beam_tree import beam_tree
+from genius.explore.code_profile import Meaning, Nearness, Overview
+from genius.explore.comparison import SYSTEMS, SystemResults, rank_agreement
+from genius.explore.distinctive_words import Word
+from genius.explore.explanation import explain
+from genius.explore.hierarchy import hierarchy
+from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
+from genius.index.contents import Contents, Dataset
+from genius.index.drift import Buckets, DriftReport
+from genius.index.update import Added, Removed
+from genius.metrics.factor_agreement import REPORTED_AS
+from genius.reports import Column, Report, Table
+from genius.schema import (
+    RANKER_PARTS,
+    GeneratedID,
+    Hit,
+    Item,
+    LevelTrace,
+    Modality,
+    Query,
+    SearchOptions,
+    SearchResult,
+    SearchTrace,
+)
+from genius.trie.code_table import CodeTable
+from genius.trie.ids import IDTable
+from genius.ui.codes import view as codes_view
+from genius.ui.collection import view as collection_view
+from genius.ui.common.formatting import tile
+from genius.ui.compare.callbacks import comparison_view
+from genius.ui.search import strip as strip_view
+from genius.ui.search import view, why
+from genius.ui.search.history import SearchRequest
+from tests.ui.golden import check_golden
+
+# Search
+
+HITS = [
+    Hit(9, Item("5:9", Modality.PAIR, "a mug", "mug.jpg"), (0, 4, 1), 1, 3, -4.256, 0.3149),
+    Hit(2, Item("5:2", Modality.TEXT, "a cup"), (1, 4, 7), 2, 1, -1.5, -0.02),
+]
+GENERATED = [GeneratedID((1, 4, 7), -1.5, -2.5, 3, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 3, 1200)]
+EXAMPLE = Example(
+    "Changed",
+    "in blue",
+    Image.new("RGB", (600, 300), "teal"),
+    (TargetedInstruction("Find it.", Modality.IMAGE), TargetedInstruction("Find its page.", Modality.PAIR)),
+)
+
+
+def result(**changes) -> SearchResult:
+    fields = {
+        "hits": HITS,
+        "generated": GENERATED,
+        "embedding": np.ones(4),
+        "z": np.ones(4),
+        "query_codes": tuple(np.array([0, 4, 7], dtype=np.uint16)),  # numbers of numpy become plain ones
+        "candidates": 1201,
+        "first_code_probabilities": np.array([0.3, 0.45, 0.25]),
+        "milliseconds": {"rerank": 0.04, "encode": 30.0, "beam": 1200.0},
+    }
+    return SearchResult(**{**fields, **changes})
+
+
+def asked(*query, **fields) -> SearchRequest:
+    return SearchRequest([Query(*query)], **fields)
+
+
+def summary(request=None, *options, weight=None, items=9561, **changes):
+    return view.summary(result(**changes), request or asked("mug"), *options, weight=weight, items=items)
+
+
+def test_the_panels_of_a_search():
+    source = json.dumps({"credit": "Ada Example", "licence": "CC BY 2.0"})
+    like = asked("", Image.new("RGB", (2, 2)), "Find a caption.", item=Item("9:1", Modality.TEXT, "mug", source=source))
+    check_golden(
+        "search",
+        {
+            "summary": summary(asked("red mug", Image.new("RGB", (2, 2))), weight=0.25, ranking="cosine"),
+            "like an item": summary(replace(like, adds_instruction=True), Modality.PAIR, weight=1.0),
+            "emerged": summary(None, None, False)["aim"],
+            "several": view.summaries([result(), result(out_of_distribution=True)], EXAMPLE),
+            "column": view.column(result(), Query("mug", instruction="Find."), SearchOptions(), [b"webp", None], True),
+            "nothing": view.column(result(generated=[], hits=[]), Query("mug"), SearchOptions(), [], True),
+            "cards": view.cards(result(mode="fast"), [b"webp", None], False, query_row=2),
+            "generated": view.generated(result(certified=True), 0.25),
+            "examples": view.examples_view([EXAMPLE]),
+        },
+    )
+    assert view.examples_view([]) is None
+
+
+def test_a_code_is_not_called_certain_while_another_is_possible():
+    rounded = view.first_codes(result(first_code_probabilities=np.array([1, 1e-9, 0], np.float32)))
+    assert [target["probability"] for target in rounded] == [">99 %", "<0.01 %", "0 %"]
+    assert view.first_codes(result(first_code_probabilities=np.array([0, 1, 0], np.float32)))[0]["share"] == 1
+    likely, other = CodeChoice(2, 1.0, 40), CodeChoice(0, 1e-9, 60)
+    for others, told in (((other,), ">99 %"), ((), "100 %")):
+        narrowed = Narrowing(100, (0,), (CodeStep(likely, others, 0.0, False, (1,)),), 1)
+        assert drawn_strip(narrowed)["columns"][1]["code"]["probability"] == told
+
+
+def test_the_chosen_first_code_is_that_of_the_best_id_and_none_where_no_id_was_generated():
+    shown = view.first_codes(result(first_code_probabilities=np.array([0.5, 0.45, 0.05])))
+    assert [target["name"] for target in shown if target["chosen"]] == ["Text"]
+    assert not any(target["chosen"] for target in view.first_codes(result(generated=[], hits=[])))
+
+
+def test_a_long_query_is_cut_and_a_picture_that_is_far_from_all_is_noted():
+    assert len(summary(asked("word " * 100))["sentence"]) < 160
+    for far in (True, False, None):
+        assert bool(summary(out_of_distribution=far)["note"]) == bool(far)
+
+
+@pytest.mark.parametrize("depths, dashed, open_end", [((3, 3), 0, 0), ((2, 3), 1, 0), ((3, 2), 0, 1), ((2, 2), 1, 1)])
+def test_codes_that_were_not_decoded_and_open_ends_are_explained(depths, dashed, open_end):
+    first, second = (replace(found, depth=depth) for found, depth in zip(GENERATED, depths, strict=True))
+    second = replace(second, codes=second.codes[: depths[1]])
+    shown = view.generated(result(generated=[first, second]), 1.0)
+    assert [(row["decoded"], row["open"]) for row in shown["rows"]] == [(depths[0], False), (depths[1], depths[1] < 3)]
+    assert len(shown["meaning"]) == 1 + dashed + open_end
+
+
+def test_a_card_of_an_example_holds_a_small_picture():
+    (card,) = view.examples_view([EXAMPLE])["cards"]
+    small = open_image(base64.b64decode(card["picture"].removeprefix("data:image/webp;base64,")))
+    assert small.size == (256, 128) and EXAMPLE.picture.size == (600, 300)
+
+
+# Strip
+
+STEPS = (
+    CodeStep(CodeChoice(2, 0.98, 40), (CodeChoice(0, 0.02, 60),), 0.5, False, (1, 2, 3)),
+    CodeStep(CodeChoice(17, 0.3, 2), (CodeChoice(5, 0.6, 9), CodeChoice(6, None, 1)), 0.0, False, (1, 2)),
+    CodeStep(CodeChoice(9, 1.0, 2), (), 0.999, True, (1, 2)),
+    CodeStep(CodeChoice(4, None, 2), (), None, True, (1, 2)),
+)
+NARROWED = Narrowing(100, (0, 1, 2, 3), STEPS, 1)
+ITEMS = {row: (Item(f"3:{row}", Modality.PAIR, "a cup " * 90), b"webp") for row in range(4)}
+
+
+def drawn_strip(narrowed=NARROWED, forced=True, levels=4, items=ITEMS, **more):
+    return strip_view.strip(narrowed, items, forced, levels=levels, **more)
+
+
+def test_the_strip():
+    hits = [Hit(1, ITEMS[1][0], (2, 17, 9, 4), 3, 1, -1.0, 0.5)]
+    check_golden("strip", drawn_strip(hits=hits, typical={(2, 5): 3}))
+    what_if = drawn_strip(replaced=(1, 5), play=3)
+    assert what_if["branched"] and what_if["play"] == 3 and all(code in what_if["sentence"] for code in ("17", "5"))
+    emerged = drawn_strip(forced=False)["columns"][1]
+    assert (emerged["head"], emerged["code"]["name"]) == ("Level 0", "")
+    assert len(drawn_strip(levels=5)["meaning"]) == len(drawn_strip()["meaning"]) + 1, "that the search stopped early"
+
+
+def test_the_sentence_of_the_strip_counts_down_to_the_result():
+    alone = Narrowing(5, (), (CodeStep(CodeChoice(1, 1.0, 1), (), 0.0, False, (1,)),), 8)
+    for place, told in ((8, "number 8"), (None, "whose IDs start")):  # None: in mode fast, from a shortlist
+        sentence = strip_view.sentence(replace(alone, place=place), [replace(HITS[0], codes=(1,))], 9)
+        assert "5 → 1" in sentence and "result 1" in sentence and told in sentence
+
+
+# Why
+
+NAMES = ("Image", "Text", "Pair")
+
+
+def level(parent, code, step, kept, items, masked) -> LevelTrace:
+    step, kept = np.log(step), np.array(kept, dtype=bool)
+    return LevelTrace(
+        np.array(parent), np.array(code), step, step - 1, kept, np.array(items), np.log(1 - np.array(masked))
+    )
+
+
+TREE = beam_tree(  # of two levels and two beams: 2.7 and 2.9 are found, 0.4 is dropped
+    SearchTrace(
+        [
+            level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.25]),
+            level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
+        ]
+    )
+)
+
+
+def reason_for(codes, dense_rank=42, **changes):
+    hit = Hit(8, Item("3:8", Modality.PAIR, "a cup"), codes, 1, 5, -1.0, 0.3124)
+    return explain(replace(hit, **changes), TREE, 12_663, dense_rank)
+
+
+def explained(reason, reranked=True, mode="set"):
+    return why.explanation(reason, TREE, (2, 3), 2, reranked, mode, NAMES)
+
+
+def test_why():
+    shares = (0.5, -1.0, 0.004, 0.0, -0.25, 0.125)
+    assert len(why.PART_NAMES) == len(RANKER_PARTS)
+    check_golden(
+        "why",
+        {
+            "another beam than the best": explained(reason_for((2, 9))),
+            "the best beam": explained(reason_for((2, 7), dense_rank=1), False, "exact"),
+            "by the ranker": explained(reason_for((2, 9), shares=shares)),
+            "not generated": [explained(reason_for(codes)) for codes in ((0, 4), (0, 5), (1, 5))],
+            "of a large index": explained(replace(reason_for((2, 9)), items=5_600_000)),
+            "every prefix": why.prefixes(TREE),
+        },
+    )
+
+
+def test_ranks_are_said_as_ordinals_and_movements():
+    ranks = (1, 2, 3, 4, 11, 112, 21, 1013, 12_345_672)
+    ordinals = ["1st", "2nd", "3rd", "4th", "11th", "112th", "21st", "1,013th", "12,345,672nd"]
+    assert [why.ordinal(rank) for rank in ranks] == ordinals
+    assert (why.rank_change(3, 3), why.rank_change(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
+    assert [why.logarithm(value) for value in (-0.0004, 0, -0.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]
+
+
+# Codes
+
+TABLE = CodeTable(IDTable.build(np.array([[0, 1, 2], [0, 1, 3], [0, 2, 0], [1, 0, 0], [1, 0, 0]]), (3, 4, 5)))
+WORDS = {1: ([Word("dog", 1.0, 0.5), Word("cat", 0.5, 0.1)], 4), 3: ([Word("dog", 1, 1)], 2)}
+HEALTH = {
+    "levels": [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.5}],
+    "items": 5,
+    "ids": 4,
+    "items_alone": 0.6,
+    "largest_bucket": 2,
+    "modality_purity": 1.0,
+}
+
+
+def overview(items, siblings, used=2, perplexity=2.0):
+    return Overview(items, siblings, [items, 0, 0], {"codes": 5, "used": used, "perplexity": perplexity})
+
+
+def test_the_panels_of_codes():
+    tiles = {row: tile(row, Item("0:1", Modality.PAIR, "x" * 500, "1.png"), None) for row in range(3)}
+    shares = codes_view.modality_shares(Overview(100, 100, [60, 0, 40], None))
+    names = {(0, 1): "no common meaning", (0, 1, 3): "boat, sea", (0, 3): "cup"}
+    factor = {"factor": "kind", "value": "cat", "share": 0.8, "elsewhere": 0.25}
+    tree = hierarchy(TABLE.match((0,)))
+    check_golden(
+        "codes",
+        {
+            "summary": codes_view.pattern_summary((0, None, 3), overview(2, 3), 10, True, "boat, sea"),
+            "without a meaning": codes_view.pattern_summary((0,), overview(2, 3), 10, False, "no common meaning"),
+            "sentences": [
+                codes_view.sentences(pattern, counts, 10)
+                for pattern, counts in (
+                    ((0, 1), overview(2, 3)),
+                    ((0,), overview(3, 10, 1, 1.0)),
+                    ((), overview(10, 10, 1, 1.0)),
+                    ((0, 1, 2), Overview(1, 2, [1, 0, 0], None)),
+                    ((2,), overview(0, 10, 0, 1.0)),
+                )
+            ],
+            "tree": codes_view.icicle_view(tree, True, WORDS),
+            "tree with names": codes_view.icicle_view(tree, True, WORDS, lambda prefix: names.get(prefix, "")),
+            "table": codes_view.codes_table([1, 3], [2, 6], (0,), True, WORDS, lambda prefix: names.get(prefix, "")),
+            "words": codes_view.meaning_view(Meaning([Word("dog", 0.7, 0.5)], 4, 3, [factor])),
+            "guesses": codes_view.meaning_view(Meaning([Word("dog", 0.7, None)], 0, 3, [])),
+            "introduction": codes_view.introduction_view(9, True),
+            "nearness": codes_view.nearness_view(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5),
+            "a page": codes_view.items_view([{}] * 24, shares, 100, 60, "image", 1),
+            "health": codes_view.health_view(HEALTH, [(1, 3), (2, 1)], True),
+        },
+    )
+    assert codes_view.icicle_view(hierarchy(TABLE.match((2,))), True) is None
+    assert codes_view.codes_table([], [], (2,), True, {}) is None
+    assert codes_view.nearness_view(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
+    assert codes_view.items_view([{}], shares[:1], 1, 1, "", 0)["filters"] == []
+
+
+def test_others_have_no_key(monkeypatch):
+    monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
+    (others,) = codes_view.icicle_view(hierarchy(TABLE.match((0,))), True)["children"]
+    assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
+
+
+def test_factors_are_a_table_or_a_sentence():
+    columns = [Column("factor"), Column("items"), Column("values"), Column("level 1")]
+    tables = [
+        Table(REPORTED_AS + figure, columns, [["kind", 90, 4, value]])
+        for figure, value in (("alone", 0.4), ("in modality", 0.5), ("given prefix", None))
+    ]
+    report = Report("", "", "", "", tables)
+    alone, given = codes_view.factors_view(report)["tables"]
+    assert [cell["text"] for cell in alone["rows"][0]] == ["kind", "0.50"]
+    assert [cell["text"] for cell in given["rows"][0]] == ["kind", ""]
+    unknown = codes_view.factors_view(replace(report, tables=[]))
+    assert unknown["note"] and not unknown["tables"]
+
+
+# Collection
+
+CONTENTS = Contents(
+    1_002, [1_000, 0, 2], 2, [Dataset(3, [1_000, 0, 0], 0), Dataset(9, [0, 0, 2], 2)], (1_000, 3), 1, 3 * 2**20
+)
+GROWN = DriftReport(1_000, 100, 100, 0.25, 0.5, 30, {}, Buckets(1.0, 1), Buckets(1.5, 4))
+
+
+def test_the_panels_of_the_collection():
+    one = Contents(5, [5, 0, 0], 0, [Dataset(None, [5, 0, 0], 0)], (5,), 0, 2**20)
+    unknown = DriftReport(0, 3, 0, None, None, 0, {}, None, Buckets(1.0, 1))
+    check_golden(
+        "collection",
+        {
+            "contents": collection_view.contents_view(CONTENTS, {3: "photos"}),
+            "one dataset": collection_view.contents_view(one, {}),
+            "drift": collection_view.drift_view(GROWN),
+            "no known errors": collection_view.drift_view(unknown),
+            "verdict": [collection_view.verdict(GROWN, advice) for advice in ([], ["Train again."])],
+            "added": collection_view.add_outcome(Added(1, 0, 2, 7, (), ("a.png is damaged", "b.png is empty"))),
+            "nothing added": collection_view.add_outcome(Added(0, 0, 0, 0, (), ())),
+            "removed": collection_view.remove_outcome(Removed(2, ("x" * 500, *(f"5:{n}" for n in range(12))))),
+            "a page": collection_view.added_items(
+                [7], [Item("9:1", Modality.TEXT, "A zebra.")], [None], 25, 1, 2, True
+            ),
+            "commands": collection_view.read_only(Path("runs/my-run")),
+        },
+    )
+    assert collection_view.added_items([], [], [], 0, 0, 0, True) is None
+    assert all(" my-run" in command for command in collection_view.read_only(Path("/elsewhere/my-run"))["commands"])
+
+
+# Compare
+
+
+def answers_of(at: int, rows: list[int], weight=None, **milliseconds: float) -> SystemResults:
+    return SystemResults(SYSTEMS[at], np.array(rows), np.linspace(0.5, -0.5, len(rows)), milliseconds, weight)
+
+
+def test_the_panel_of_compare():
+    by_system = [
+        answers_of(0, [5, 1], 0.25, beam=8, expand=1),
+        answers_of(2, [1], beam=3.5),
+        answers_of(4, [1, 8], search=4.5),
+    ]
+    agreement, pictures = rank_agreement(by_system), [b"one", None, b"eight"]
+    items = [Item("0:1", Modality.IMAGE, image="1.png"), Item("0:5", Modality.TEXT, "A boat.")]
+    items.append(Item("1:8", Modality.PAIR, "A tree.", "8.png"))
+    check_golden(
+        "compare", comparison_view("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreement, items, pictures)
+    )
+    apart = [answers_of(0, [1]), answers_of(4, [5])]
+    shown = comparison_view("x", {}, apart, rank_agreement(apart), items[:2], [None, None])
+    assert shown["agreement"][0][1] == {"share": 0, "overlap": "0 %", "shift": "–"}
