@@ -1,21 +1,10 @@
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from genius.explore.beam_figure import (
-    AROUND,
-    BARS,
-    CHOSEN,
-    FATES,
-    ROW,
-    THIN,
-    beam_figure,
-    format_probability,
-    format_softmax,
-)
-from genius.explore.beam_tree import Fate, beam_tree
+from genius.explore.beam_figure import CHOSEN, beam_figure, format_probability
+from genius.explore.beam_tree import beam_tree
 from genius.schema import LevelTrace, SearchTrace
 
 NAMES = ("Image", "Text", "Pair")
@@ -75,24 +64,6 @@ def test_the_chosen_lineage_is_marked_and_dropped_prefixes_are_hollow(tree):
     assert {prefix for prefix, (*_, symbol, _) in shown.items() if symbol == "circle-open"} == {"2.9"}
 
 
-def test_edges_join_parents_and_children_and_are_thicker_the_likelier_the_step(tree):
-    widths = {}
-    for trace in beam_figure(tree, (0, 4), NAMES).data:
-        if trace.type == "scatter" and trace.mode == "lines":
-            ends = np.stack([trace.x, trace.y], axis=1).reshape(-1, 3, 2)
-            assert np.isnan(ends[:, 2].astype(float)).all()
-            widths |= {tuple(map(tuple, edge[:2])): trace.line.width for edge in ends}
-    assert {(begin[0] < 0, begin[1], end[1]) for begin, end in widths} == {
-        (True, 0, 0),
-        (True, 0, 1),
-        (True, 0, 2),
-        (False, 0, 0),
-        (False, 1, 1),
-        (False, 0, 2),
-    }
-    assert widths[(0, 0), (1, 0)] > widths[(0, 1), (1, 1)] > widths[(0, 0), (1, 2)]
-
-
 def test_bars_show_the_masked_mass_of_each_level(tree):
     bars = beam_figure(tree, (0, 4), NAMES).data[-1]
     assert bars.type == "bar" and bars.y.tolist() == tree.mass.tolist()
@@ -115,31 +86,6 @@ def test_shares_are_not_rounded_to_zero_or_one(share, words):
     assert format_probability(share) == words
 
 
-def test_one_code_of_a_level_is_never_certain():
-    assert format_softmax(float(np.exp(np.float32(-1e-9)))) == ">99 %" and format_softmax(0.5) == "50 %"
-
-
-def test_the_hover_shows_steps_sums_and_items(tree):
-    hovers = {
-        trace.customdata[i]: text
-        for trace in beam_figure(tree, (), NAMES).data
-        if trace.customdata is not None
-        for i, text in enumerate(trace.hovertext)
-    }
-    assert re.findall(r"[\d.−]+(?: %)?", hovers["2.9"].replace("level 1", "")) == [
-        "2",
-        "9",
-        "3",
-        "1.0 %",
-        "−4.61",
-        "−4.96",
-        "−4.61",
-        "3",
-        "9.0 %",
-    ]
-    assert FATES[Fate.DROPPED] in hovers["2.9"] and FATES[Fate.ENDED] in hovers["1"]
-
-
 def test_a_large_tree_has_no_labels(tree):
     many = 60
     crowded = replace(
@@ -153,21 +99,3 @@ def test_a_large_tree_has_no_labels(tree):
     few, large = (beam_figure(each, (), NAMES) for each in (tree, crowded))
     assert {trace.mode for trace in few.data if trace.customdata is not None} == {"markers+text"}
     assert {trace.mode for trace in large.data if trace.customdata is not None} == {"markers"}
-
-
-def test_a_figure_is_as_high_as_its_prefixes_need_and_the_bars_keep_their_height(tree):
-    def sizes(prefixes: int) -> tuple[float, float]:
-        """Pixels for a prefix and for the bars."""
-        more = replace(
-            tree,
-            **{
-                name: np.concatenate([getattr(tree, name), np.repeat(getattr(tree, name)[-1:], prefixes)])
-                for name in vars(tree)
-                if name != "mass"
-            },
-        )
-        layout = beam_figure(more, (), NAMES).layout
-        drawn, rows = layout.height - AROUND, layout.yaxis.range[0] - layout.yaxis.range[1]
-        return drawn * layout.yaxis.domain[1] / rows, drawn * (1 - layout.yaxis.domain[1])
-
-    assert sizes(9) == pytest.approx((ROW, BARS)) and sizes(60) == pytest.approx((THIN, BARS))

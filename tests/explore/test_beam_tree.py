@@ -106,11 +106,3 @@ def test_the_best_are_few_lineages_and_little_else(tree, found, query):
     others = [(len(prefix), fate) for prefix, fate in zip(prefixes, drawn.fate, strict=True) if prefix not in wanted]
     assert others and Fate.FOUND not in {fate for _, fate in others} and max(Counter(others).values()) <= DEAD_ENDS
     assert drawn.mass is tree.mass
-
-
-def test_a_tree_of_one_id_is_one_line():
-    decoder = FixedDecoder(SIZES, queries=1)
-    trie = Trie(IDTable.build(np.array([[1, 2, 3, 4]]), SIZES))
-    tree = beam_tree(SearchTrace(beam_search(decoder, decoder.features, trie, 5, trace=True).trace[0]))
-    assert tree.prefixes() == [(1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)] and set(tree.fate) == {Fate.FOUND}
-    assert len(tree.best(1)) == 4

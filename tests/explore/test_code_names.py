@@ -58,10 +58,6 @@ def test_a_word_of_texts_holds_for_enough_of_them(run, engine):
     assert worded
 
 
-def test_the_first_code_that_is_a_modality_gets_no_words(run):
-    assert {read_names(run.path)[code,].words for code in range(3)} == {()}
-
-
 def test_the_pictures_are_those_nearest_to_the_mean(run, engine):
     codes = engine.index.codes(range(N))
     for prefix, name in read_names(run.path).items():
@@ -93,37 +89,11 @@ def test_a_word_of_pictures_is_nearly_as_similar_as_the_best(profiles, monkeypat
     assert module.common_words(profiles, profiles.table.match((0,)), words, 0) == (best, near)
 
 
-def test_a_word_and_its_plural_count_once():
-    assert module.without_plurals(["salads", "salad", "glass", "cabbage", "glasses"]) == (
-        "salads", "glass", "cabbage", "glasses",
-    )  # fmt: skip
-
-
-def test_code_without_a_word_that_holds_says_so(profiles, monkeypatch):
-    monkeypatch.setattr(module, "MIN_SHARE", 1.1)
-    names = code_names(profiles, True)
-    assert {name.label for name in names.values()} == {"no common meaning"}
-
-
 def test_there_is_a_limit_and_the_shortest_prefixes_come_first(profiles, monkeypatch):
     monkeypatch.setattr(module, "MOST", 9)
     names = code_names(profiles, True)
     assert len(names) == 9 and [len(prefix) for prefix in names] == sorted(len(prefix) for prefix in names)
     assert {(0,), (1,), (2,)} <= set(names)
-
-
-def test_no_more_names_are_computed_than_are_kept(profiles, monkeypatch):
-    computed, words, pictures = [], module.common_words, module.typical_pictures
-    monkeypatch.setattr(module, "MOST", 9)
-    monkeypatch.setattr(module, "common_words", lambda *given: computed.append("words") or words(*given))
-    monkeypatch.setattr(module, "typical_pictures", lambda *given: computed.append("pictures") or pictures(*given))
-    code_names(profiles, True)
-    assert computed.count("words") == computed.count("pictures") == 9
-
-
-def test_no_pictures_are_looked_for_where_names_are_only_shown_as_words(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "typical_pictures", None)
-    assert CodeNamer(engine, tmp_path).labels_beside([(0, 1)])
 
 
 def test_saved_names_are_loaded_unchanged(tmp_path):

@@ -62,14 +62,6 @@ def test_typical_items_are_nearest_to_the_mean_and_borderline_ones_farthest(prof
     assert found.typical[0][1] == pytest.approx(cosines.max(), abs=1e-5) and found.sampled == len(rows)
 
 
-def test_an_item_is_not_both_typical_and_borderline(profiles):
-    found = profiles.nearness(profiles.table.match((0,)), top=15)
-    assert len(found.typical) == 15 and len(found.borderline) == 5
-    assert not {row for row, _ in found.typical} & {row for row, _ in found.borderline}
-    nothing = profiles.nearness(profiles.table.match((0,)).filtered(1, 99))
-    assert (nothing.typical, nothing.borderline, nothing.sampled) == ([], [], 0)
-
-
 def test_words_of_a_code_with_texts_come_from_these_texts(profiles, engine, codes):
     for code in np.unique(codes[codes[:, 0] == Modality.TEXT, 1]).tolist():
         found = profiles.meaning((int(Modality.TEXT), code))

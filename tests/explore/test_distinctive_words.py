@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genius.explore import distinctive_words as module
-from genius.explore.distinctive_words import Vocabulary, distinctive_words, english_words
+from genius.explore.distinctive_words import Vocabulary, distinctive_words
 
 DOGS = ["a brown dog in the park", "a dog runs", "the dog and a ball", "photo of a dog"]
 CATS = ["a cat sleeps in the park", "the cat and a ball", "photo of a cat"]
@@ -30,15 +30,6 @@ def test_weights_agree_with_the_definition():
     # without stop words: dog 4, brown, park, runs, ball, photo 1 each; cats: cat 3, park, sleeps, ball, photo
     in_dogs, in_all = 9, 9 + 7
     assert dogs[0].weight == pytest.approx(4 / in_dogs * np.log(1 + in_all / 2 / 4))
-
-
-def test_a_single_group_gets_its_commonest_words():
-    assert words(distinctive_words([DOGS])[0])[0] == "dog"
-
-
-@pytest.mark.parametrize("groups", [[], [[]], [[], ["the of and"]], [["", ""], []]])
-def test_groups_without_words_get_none(groups):
-    assert distinctive_words(groups) == [[] for _ in groups]
 
 
 def test_an_empty_group_among_others_gets_no_words():
@@ -69,10 +60,3 @@ def test_pictures_get_the_words_nearest_to_their_mean_despite_the_modality_gap(m
 def test_pictures_near_the_mean_of_all_get_no_words(monkeypatch):
     monkeypatch.setattr(module, "MIN_WORDS", 4)
     assert Vocabulary.from_texts(VOCABULARY, PICTURES, encode).nearest(PICTURES.mean(0, keepdims=True)) == [[]]
-
-
-def test_a_collection_without_texts_is_described_in_plain_english():
-    encoded = []
-    Vocabulary.from_texts(["", "the"], PICTURES, lambda chosen: encoded.extend(chosen) or np.eye(len(chosen), 6))
-    assert encoded == english_words() and {"love", "music", "food"} <= set(encoded)
-    assert not any(word.endswith("</w>") for word in encoded)

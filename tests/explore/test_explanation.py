@@ -52,12 +52,6 @@ def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
     np.testing.assert_allclose(estimated, exact, rtol=0.1, atol=40)
 
 
-def test_items_with_equal_embeddings_share_the_better_rank(monkeypatch):
-    monkeypatch.setattr(why, "BLOCK_ROWS", 4)
-    embeddings = np.repeat(np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float16), 3, axis=0)
-    assert dense_ranks(embeddings, np.array([0.8, 0.6]), np.arange(9)).tolist() == [1] * 3 + [4] * 3 + [7] * 3
-
-
 def test_an_explanation_agrees_with_the_search(engine, traced):
     result, tree = traced
     ids = [generated.codes for generated in result.generated]

@@ -41,12 +41,6 @@ def test_each_node_holds_the_items_of_its_pattern_and_its_children_all_of_them(c
             assert [child.items for child in node.children] == sorted(child.items for child in node.children)[::-1]
 
 
-def test_it_is_two_levels_deep_where_there_are_two(table):
-    assert all(child.children for child in hierarchy(table.match((0,))).children)
-    assert not any(child.children for child in hierarchy(table.match((0, 1, 2))).children)
-    assert hierarchy(table.match((0, 1, 2, 3))).children == ()
-
-
 def test_hidden_codes_are_one_node_with_their_items(table, monkeypatch):
     monkeypatch.setattr(module, "MAX_SHOWN", 4)
     root = hierarchy(table.match((1,)))
@@ -64,11 +58,6 @@ def test_children_with_more_items_show_more_of_what_follows(monkeypatch):
     codes = np.array([(0, 0, code % 20, 0) for code in range(80)] + [(0, 1, code, 0) for code in range(20)])
     large, small = hierarchy(CodeTable(IDTable.build(codes, (3, 9, 20, 5))).match((0,))).children
     assert (len(large.children), len(small.children)) == (8 + 1, 2 + 1)
-
-
-def test_a_single_remaining_code_is_shown_itself(table, monkeypatch):
-    monkeypatch.setattr(module, "MAX_SHOWN", 8)
-    assert len(hierarchy(table.match((1,))).children) == 9
 
 
 def test_a_pattern_that_nothing_matches_is_a_node_without_items():

@@ -1,15 +1,25 @@
+"""Items: described, as queries, and blends of a query with one."""
+
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from genius.errors import UserError
 from genius.explore import items
-from genius.explore.items import describe_item, item_query, nearest_items, row_of, source_facts
+from genius.explore.items import (
+    WEIGHTS,
+    describe_item,
+    interpolate,
+    interpolated,
+    item_query,
+    nearest_items,
+    row_of,
+    source_facts,
+)
 from genius.index.store import Index
-from genius.schema import Item, Modality, provenance_of
+from genius.schema import Modality, Query, SearchOptions, provenance_of
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import FakeEngine
@@ -36,12 +46,6 @@ def test_a_duplicate_of_an_item_is_its_neighbor(engine):
     engine.index.embeddings[3] = engine.index.embeddings[12]
     _, rows = nearest_items(engine, 12, 5)
     assert rows[0] == 3 and 12 not in rows and len(rows) == 5
-
-
-def test_a_small_index_gives_fewer_neighbors():
-    engine = FakeEngine()
-    engine.index.embeddings = engine.index.embeddings[:3]
-    assert len(nearest_items(engine, 0, 8)[1]) == 2
 
 
 class CountingRows:
@@ -79,16 +83,6 @@ def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp
     assert shared > 20 * 8 / 2
 
 
-def test_in_a_large_index_of_a_run_with_a_ranker_neighbors_are_ordered_by_cosine(tmp_path, monkeypatch):
-    engine = Engine.load(publish_tiny_run(tmp_path / "run", n=100).path, "cpu")
-    asked = []
-    monkeypatch.setattr(items, "EXACT_ITEMS", 99)
-    retrieve = engine.retrieve
-    monkeypatch.setattr(engine, "retrieve", lambda query, options: asked.append(options) or retrieve(query, options))
-    nearest_items(engine, 0, 8)
-    assert [options.ranking for options in asked] == ["cosine"]
-
-
 def test_an_item_is_described_with_its_codes_and_modality(engine):
     item = describe_item(engine, 5, neighbors=0)
     assert item["id"] == engine.index.item(5).id and item["modality"] is Modality.PAIR
@@ -100,11 +94,6 @@ def test_facts_are_the_plain_values_of_the_source(engine, monkeypatch):
     items = engine.index.items
     monkeypatch.setattr(engine.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
     assert describe_item(engine, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1")]
-
-
-@pytest.mark.parametrize("source", ["", "no json", "[1]", "3", "null"])
-def test_a_source_that_is_no_object_has_no_facts_and_no_provenance(source):
-    assert source_facts(source) == [] and provenance_of(source) == {}
 
 
 def test_credit_license_and_origin_are_no_facts():
@@ -125,10 +114,6 @@ def test_an_unknown_id_gets_one_sentence(engine, id):
         row_of(engine.index, id)
 
 
-def test_the_row_of_an_id_is_found(engine):
-    assert row_of(engine.index, engine.index.item(41).id) == 41
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory) -> Index:
     return Index.load(publish_tiny_run(tmp_path_factory.mktemp("query") / "run", n=6).folder("index"))
@@ -143,11 +128,47 @@ def test_an_item_query_has_the_picture_and_text_and_no_instruction(index):
             assert query.image.size == (40, 30) and query.image.mode == "RGB"
 
 
-def test_a_text_too_long_for_a_query_is_truncated():
-    index = SimpleNamespace(items=lambda rows: [Item("0:0", Modality.TEXT, "x" * 20_000)], thumbnail=lambda row: None)
-    assert len(item_query(index, 0).text) == 10_000
+QUERY = Query(text="A red dog.", instruction="Find the picture.")
+OPTIONS = SearchOptions(beams=8, k=5)
 
 
-def test_item_query_refuses_an_unknown_row(index):
-    with pytest.raises(IndexError, match="no row 6"):
-        item_query(index, 6)
+@pytest.fixture(scope="module")
+def engine_interpolation(tmp_path_factory) -> Engine:
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("blend") / "run").path, "cpu")
+
+
+@pytest.fixture(scope="module")
+def asked(engine_interpolation):
+    return engine_interpolation.search([QUERY], OPTIONS)[0]
+
+
+def rows(result) -> list[int]:
+    return [hit.row for hit in result.hits]
+
+
+def test_a_mixture_is_linear_in_the_weight():
+    query, item = np.array([1.0, 0.0]), np.array([0.0, 2.0])
+    np.testing.assert_allclose(interpolated(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]])
+
+
+def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine_interpolation, asked):
+    way = interpolate(engine_interpolation, asked.embedding, asked.z, 7, OPTIONS)
+    assert [step.weight for step in way] == list(WEIGHTS) and WEIGHTS[0] == 1 and WEIGHTS[-1] == 0
+    first, last = way[0].result, way[-1].result
+    assert rows(first) == rows(asked) and first.generated[0].codes == asked.generated[0].codes
+    (as_query,) = engine_interpolation.search([item_query(engine_interpolation.index, 7)], OPTIONS)
+    assert [found.codes for found in last.generated] == [found.codes for found in as_query.generated]
+    assert last.embedding == pytest.approx(engine_interpolation.index.embeddings[7].astype(np.float32), abs=1e-3)
+
+
+def test_interpolated_embeddings_are_normalized(engine_interpolation, asked):
+    for step in interpolate(engine_interpolation, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
+        assert np.linalg.norm(step.result.embedding) == pytest.approx(1)
+        for hit in step.result.hits:
+            stored = engine_interpolation.index.embeddings[hit.row].astype(np.float32)
+            assert hit.cosine == pytest.approx(float(stored @ step.result.embedding), abs=1e-5)
+
+
+def test_the_middle_differs_from_both_ends(engine_interpolation, asked):
+    query, middle, item = interpolate(engine_interpolation, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
+    np.testing.assert_allclose(middle.result.z, (query.result.z + item.result.z) / 2, atol=1e-6)

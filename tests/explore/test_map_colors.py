@@ -1,8 +1,23 @@
+"""Colors of a map's points, and the map as a picture."""
+
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from genius.explore import map_colors
-from genius.explore.map_colors import STEP, Palette, group_by_value, nearest_points, similarity, spread_overlapping
+from genius.explore.map_colors import (
+    HEIGHT,
+    STEP,
+    WIDTH,
+    Palette,
+    group_by_value,
+    map_picture,
+    nearest_points,
+    similarity,
+    spread_overlapping,
+)
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import many_maps
 
@@ -44,14 +59,6 @@ def test_removed_items_have_no_color():
     assert (cosines[1::3] == -1).all() and not (cosines[kept] == -1).any()
 
 
-def test_a_map_whose_items_were_all_removed_is_empty():
-    index, maps = FakeIndex(), many_maps()
-    index.rows_of = lambda ids: np.full(len(ids), -1)
-    palette = Palette(index, maps)
-    assert palette.by_modality() == palette.by_dataset() == palette.by_code(1) == []
-    assert (palette.similarity(np.ones(16, dtype=np.float32) / 4) == -1).all()
-
-
 def test_similarity_is_the_cosine(monkeypatch):
     monkeypatch.setattr(map_colors, "BLOCK_ROWS", 3)
     rng = np.random.default_rng(0)
@@ -75,3 +82,26 @@ def test_overlapping_points_are_spread_around_their_place():
     distances = np.linalg.norm(found[:, None] - found[None], axis=-1) + np.eye(6)
     assert distances.min() > 0.5 * STEP
     assert np.linalg.norm(found - places, axis=1).max() <= STEP * 2
+
+
+BLUE, RED = "#0000ff", "#ff0000"
+
+
+def drawn(places, colors):
+    return Image.open(io.BytesIO(map_picture(np.array(places, dtype=np.float32).reshape(-1, 2), colors)))
+
+
+def test_points_lie_where_they_belong_in_their_colors_on_nothing():
+    image = drawn([[-1, 0], [1, 0], [0, 0.5], [0, -0.5]], [BLUE, RED, RED, BLUE])
+    assert image.size == (WIDTH, HEIGHT) and image.mode == "RGBA"
+    half = (WIDTH - 16) // 4  # pixels of 0.5
+    middle = WIDTH // 2, HEIGHT // 2
+    for x, y, color in ((8, middle[1], 2), (WIDTH - 9, middle[1], 0), (middle[0], middle[1] - half, 0)):
+        pixel = image.getpixel((x, y))
+        assert pixel[color] > 180 and pixel[2 - color] < 80 and pixel[3] > 120
+    assert image.getpixel(middle)[3] == 0
+
+
+def test_of_one_place_or_none_there_is_a_picture_too():
+    assert drawn([[3, 3], [3, 3]], [BLUE, RED]).getpixel((WIDTH // 2, HEIGHT // 2))[0] > 180
+    assert drawn([], []).getextrema()[3] == (0, 0)

@@ -29,10 +29,6 @@ def made_up(m=7, q=3) -> Maps:
     )
 
 
-def test_every_view_has_a_name_of_its_own():
-    assert [view.name for view in VIEWS] == ["features", "codes-2", "codes-9", "codes-9-plain"]
-
-
 def published(path, maps):
     run = Run(path)
     for part in ("fusion", "quantizer"):

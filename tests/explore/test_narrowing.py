@@ -122,16 +122,3 @@ def test_a_tiny_share_of_valid_codes_keeps_its_proportions(engine, table, faint)
     expected, found = (narrowing(one, table).steps[0] for one in (result, changed))
     assert expected.chosen.probability < 1
     assert found.chosen.probability == pytest.approx(expected.chosen.probability, rel=1e-4)
-
-
-def test_a_code_that_alone_is_valid_is_certain_in_spite_of_rounding(engine, table):
-    result = asked(engine)
-    noisy = [replace(level, log_valid=level.log_valid + np.float32(1e-7)) for level in result.trace.levels]
-    found = narrowing(replace(result, trace=SearchTrace(noisy)), table)
-    alone = [step for step in found.steps if step.chosen.probability is not None and not step.others]
-    assert alone and all(step.chosen.probability == 1 for step in alone)
-
-
-def test_no_code_that_was_considered_is_impossible(engine, table):
-    others = [other for step in narrowing(asked(engine), table).steps for other in step.others]
-    assert others and all(other.probability > 0 for other in others)

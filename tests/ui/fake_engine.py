@@ -1,12 +1,8 @@
-"""An engine that made everything up, to look at the page without a trained run.
-
-python -m tests.ui.fake_engine [PORT]
-"""
+"""An engine that made everything up."""
 
 from __future__ import annotations
 
 import io
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -235,16 +231,3 @@ class FakeEngine:
         score, items = -3.2 - 0.7 * place, 1 + (place * 7) % 5
         depth = len(codes) if mode == "exact" else len(codes) - place % 4
         return GeneratedID(codes[:depth] if mode == "fast" and items > 2 else codes, score, score, depth, items)
-
-
-if __name__ == "__main__":
-    from genius.ui.common.context import ServedRun
-    from genius.ui.page import build
-    from genius.ui.runs import HostedRun
-    from genius.ui.serving import Hosting, serve
-
-    made_up = build(FakeEngine(0.5), ServedRun(Path("made-up"), "drawings", EXAMPLES))
-    hosting = Hosting(port=int(sys.argv[1]) if len(sys.argv) > 1 else 7860)
-    server = serve([HostedRun(Path("made-up"), lambda: made_up)], hosting)
-    print(server.address, flush=True)
-    server.wait()

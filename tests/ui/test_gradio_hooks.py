@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from genius.ui import gradio_hooks
-from genius.ui.gradio_hooks import MAX_UNFETCHED, FairQueue, Sessions, address_of, listeners, queue_state
+from genius.ui.gradio_hooks import MAX_UNFETCHED, FairQueue, Sessions, listeners, queue_state
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
-from tests.ui.events import form
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.tiny_page import form
 from tests.waiting import WAIT, wait_until
 
 MAX_QUEUE = 6
@@ -200,11 +200,6 @@ def test_answers_that_nobody_fetches_are_forgotten_and_keep_no_statistics(gated,
     assert len(gated.queue.event_analytics) == 1
 
 
-def test_the_addresses_of_one_ipv6_network_are_one_client():
-    requests = [SimpleNamespace(client=SimpleNamespace(host=f"2001:db8::{number}")) for number in (1, 2)]
-    assert {address_of(request) for request in requests} == {"2001:db8::/64"} and address_of(None) == ""
-
-
 @contextmanager
 def counting():
     """A page that counts the clicks of each visitor: url, page, its state, count(visitor), and call(visitor), an
@@ -256,9 +251,3 @@ def test_the_states_of_a_page_that_was_closed_are_deleted_later(monkeypatch):
             time.sleep(1.5)
             assert session.state_data
         wait_until(lambda: not session.state_data)
-
-
-def test_files_of_the_server_are_not_served(served):
-    for path in ("/etc/hostname", "genius/ui/page.py", "app.py"):
-        answer = httpx.get(f"{served.url}/gradio_api/file={path}", trust_env=False, timeout=WAIT)
-        assert answer.status_code in (403, 404)

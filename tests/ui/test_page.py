@@ -9,8 +9,8 @@ from genius.ui import page
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
 from genius.ui.page import header_view
-from tests.ui.events import form
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.tiny_page import form
 
 
 def test_what_is_served_comes_from_the_run(tmp_path):

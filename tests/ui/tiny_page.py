@@ -1,14 +1,17 @@
-"""A page over a tiny run of real models that were not trained."""
+"""A page over a tiny run of real models that were not trained, and the callbacks of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+import gradio as gr
+
 from genius.search.engine import Engine
 from genius.ui.common.about import About
+from genius.ui.search.newest import Newest
 from tests.search.tiny import publish_tiny_run
 
 
@@ -25,3 +28,15 @@ def serving(run: Path, editable: bool = False, about: About | None = None, **hos
     server = serve([HostedRun(run, lambda: page)], Hosting(port=0, **hosting))
     yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
     server.close()
+
+
+def callback(page: gr.Blocks, name: str) -> Callable:
+    """The function of an event, without the Newest that stands last among the inputs of some."""
+    event = next(event for event in page.fns.values() if event.name == name)
+    last = [block.value for block in event.inputs[-1:] if isinstance(getattr(block, "value", None), Newest)]
+    return lambda *given: event.fn(*given, *last)
+
+
+def form(text, picture=None, instruction="", beams=5, k=3, mode="set", target="any") -> tuple:
+    """The inputs of the event of the Search button, for `ask`."""
+    return text, picture, instruction, None, "", [], beams, k, True, mode, target, "cosine", 0.25, None

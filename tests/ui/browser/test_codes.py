@@ -101,16 +101,6 @@ def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     page.wait_for_url("**tab=codes&code=*")
 
 
-@pytest.mark.slow
-def test_a_code_of_a_card_opens_all_items_below_it(opened, served):
-    page = opened()
-    page.locator("#codes-items .tile").first.click()
-    code = page.locator("#codes-card .codes button").nth(1)
-    prefix = [int(one) for one in page.locator("#codes-card .codes button").all_inner_texts()[:2]]
-    code.click()
-    shown(page, expected(served, prefix))
-
-
 def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     page = opened()
     page.locator("#codes-icicle button[aria-label*=';']").first.wait_for()  # drawn again, with words
@@ -128,50 +118,6 @@ def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
     shown(page, "40 items")
 
 
-def test_what_a_code_and_a_tile_say_stays_within_them(opened, served):
-    page = opened()
-    page.locator("#codes-icicle button i").first.wait_for()
-    cut = """(all, inner) => all.filter(one => one.querySelector(inner)?.getBoundingClientRect().right
-        > one.getBoundingClientRect().right - 5)"""
-    assert page.locator("#codes-icicle button").evaluate_all(cut, "i") == []
-    ask(page, "0")
-    shown(page, expected(served, (0,)))
-    assert page.locator("#codes-nearness .figure").count()
-    assert page.locator("#codes-nearness .tile").evaluate_all(cut, ".figure") == []
-
-
-@pytest.mark.slow
-def test_words_come_for_texts_and_guesses_for_pictures(opened, served):
-    page = opened()
-    for row, title in ((1, "Distinctive words"), (0, "Most similar words")):
-        ask(page, " · ".join(map(str, served.engine.index.codes([row])[0, :2])))
-        page.locator("#codes-meaning h2", has_text=title).wait_for()
-
-
-@pytest.mark.slow
-def test_the_table_says_what_the_icicle_shows(opened, served):
-    page = opened()
-    ask(page, "1")
-    shown(page, expected(served, (1,)))
-    page.get_by_role("button", name="The next codes as a table").click()
-    cells = page.locator("#codes-next tbody button")
-    cells.first.wait_for()
-    drawn = page.locator("#codes-icicle .depth1 > button b").all_inner_texts()
-    assert cells.all_inner_texts() == drawn
-
-
-@pytest.mark.slow
-def test_a_level_and_one_of_its_codes_can_be_chosen(opened, served):
-    page = opened()
-    page.click("#codes-level input")
-    page.locator("#codes-level").get_by_role("option", name="2", exact=True).click()
-    page.click("#codes-code input")
-    option = page.locator("#codes-code").get_by_role("option").first  # the other list may still be closing
-    code = int(option.inner_text().replace("✓", "").split("—")[0])
-    option.click()
-    shown(page, expected(served, (None, None, code)))
-
-
 @pytest.mark.slow
 def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page = opened()
@@ -180,23 +126,3 @@ def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     assert page.locator("#codes-health table").count() == 2
     page.get_by_role("button", name="What the codes know").click()
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
-
-
-def test_what_is_no_pattern_gets_one_sentence_and_the_tab_stays_usable(opened, served):
-    page = opened()
-    ask(page, "dog")
-    toast = page.locator("[data-testid=toast-body]")
-    toast.wait_for()
-    assert "'dog' is not a code" in toast.inner_text()
-    page.locator("[data-testid=status-tracker] .error").wait_for(state="attached")
-    assert not page.locator("[data-testid=status-tracker] .error").is_visible()  # it would stand on what is shown
-    ask(page, "2")
-    shown(page, expected(served, (2,)))
-
-
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-def test_a_phone_needs_no_sideways_scrolling(opened, theme):
-    page = opened(f"/?__theme={theme}", width=390)
-    page.locator("#codes-items .tile").first.click()
-    page.locator("#codes-card .itemcard").wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

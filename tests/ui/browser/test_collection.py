@@ -74,20 +74,6 @@ def test_what_other_tabs_and_the_top_of_the_page_say_of_the_items_follows_them(v
     page.locator("#codes-summary h2", has_text=f"{served.engine.index.n} items").wait_for()
 
 
-def test_one_press_removes_nothing(visit, served):
-    page = visit("/?tab=collection")
-    opened(page)
-    page.fill("#collection-texts textarea", "A zebra on a tree.")
-    page.click("#collection-go")
-    tile = page.locator("#collection-added .added", has_text="A zebra on a tree.")
-    tile.get_by_role("button", name="Remove").click()
-    page.locator("#collection-texts textarea").focus()
-    tile.get_by_role("button", name="Remove", exact=True).wait_for()
-    tile.get_by_role("button", name="Use as query").click()
-    page.get_by_role("tab", name="Search", selected=True).wait_for()
-    page.locator("#cards .card", has_text="A zebra on a tree.").first.wait_for()
-
-
 def test_a_double_click_or_a_held_key_removes_nothing_and_the_question_ends_by_itself(visit, served, monkeypatch):
     page = visit("/?tab=collection")
     opened(page)
@@ -117,18 +103,6 @@ def test_a_double_click_or_a_held_key_removes_nothing_and_the_question_ends_by_i
     clock[0] += PAUSE / 1000
     page.click("#collection-remove")
     page.locator("#collection-outcome .title", has_text="1 item removed").wait_for()
-
-
-@pytest.mark.slow
-def test_what_cannot_be_read_is_told_by_name(visit, tmp_path):
-    page, broken = visit("/?tab=collection"), tmp_path / "broken.png"
-    broken.write_bytes(b"no picture")
-    opened(page)
-    page.set_input_files("#collection-pictures input[type=file]", broken)
-    page.locator("#collection-pictures").get_by_text("broken").first.wait_for()
-    page.click("#collection-go")
-    page.locator("#collection-outcome", has_text="Unreadable: broken.png is not a readable").wait_for()
-    assert page.locator("#collection-outcome dd").all_inner_texts() == ["0", "0", "0", "1"]
 
 
 @pytest.mark.parametrize("served", [False], indirect=True)

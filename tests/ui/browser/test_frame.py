@@ -74,15 +74,6 @@ def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme,
     assert (brightness < 384) == (theme == "dark")
 
 
-def test_a_search_in_words_is_part_of_the_address_and_comes_back(visit):
-    page = visit()
-    search(page, "A red dog.")
-    page.wait_for_url("**/?q=A+red+dog.*")
-    again = visit("/?" + page.url.partition("?")[2])
-    again.locator("#summary .sentence", has_text="“A red dog.”").wait_for()
-    assert again.input_value("#text textarea") == "A red dog."
-
-
 def test_each_tab_keeps_what_was_asked_in_it(visit):
     page = visit("/?tab=codes&code=0.1&theme=kept")
     page.wait_for_function("document.querySelector('#codes-pattern :is(input, textarea)')?.value === '0 · 1'")
@@ -91,13 +82,6 @@ def test_each_tab_keeps_what_was_asked_in_it(visit):
     search(page, "A red dog.")
     open_tab(page, "codes")
     page.wait_for_url("**/?theme=kept&tab=codes&code=0.1")
-
-
-@pytest.mark.slow
-def test_an_address_of_an_item_asks_by_it(visit):
-    page = visit("/?item=0:2")
-    page.locator("#cards .card").first.wait_for()
-    page.wait_for_url("**item=0%3A2")
 
 
 @pytest.mark.parametrize(
@@ -115,25 +99,6 @@ def test_a_wrong_address_leaves_a_page_that_works(visit, address, opens, told):
         page.locator("[data-testid=toast-body]").wait_for()
     open_tab(page, "search")
     search(page, "A red dog.")
-
-
-def test_an_item_goes_from_code_to_card_to_query(visit, served):
-    (_item,) = served.engine.index.items([5])
-    page = visit(f"/?tab=codes&code={'.'.join(map(str, served.engine.index.codes([5])[0]))}")
-    page.locator("#codes-items button").first.click()
-    card = page.locator("#codes-card .itemcard")
-    card.wait_for()
-    assert card.locator(".neighbours li").count() == 8
-    first = card.locator(".which").inner_text()
-    card.locator(".neighbours button").first.click()
-    page.wait_for_function("first => document.querySelector('#codes-card .which').innerText !== first", arg=first)
-    card.locator(".codes button").nth(1).click()
-    page.wait_for_function("new URLSearchParams(location.search).get('code')?.split('.').length === 2")
-    page.locator("#codes-items button").first.click()
-    card.get_by_role("button", name="Use as query").click()
-    page.get_by_role("tab", name="Search", selected=True).wait_for()
-    page.locator("#cards .card").first.wait_for()
-    page.wait_for_url("**item=*")
 
 
 def test_what_an_item_says_is_shown_and_runs_nothing(visit, served):
@@ -167,24 +132,3 @@ def test_the_keyboard_is_enough(visit):
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     page.keyboard.press("Enter")
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
-
-
-def test_tab_goes_on_to_the_next_control_and_closes_the_list_of_choices(visit):
-    page = visit()
-    choices = page.get_by_role("listbox")
-    page.focus("#text textarea")
-    for key, control in (("Tab", "#go"), ("Shift+Tab", "#text textarea")):
-        page.keyboard.press(key)
-        choices.wait_for()
-        page.keyboard.press(key)
-        assert page.locator(control).evaluate("control => control === document.activeElement")
-        choices.wait_for(state="detached")
-
-
-@pytest.mark.slow
-def test_the_api_tab_tells_calls_that_name_this_page(visit, served):
-    page = visit("/?tab=api")
-    page.locator("#api .endpoint").first.wait_for()
-    assert page.locator("#api .endpoint h2").all_inner_texts() == ["/search", "/item", "/code_items", "/neighbours"]
-    assert f'Client("{served.url}")' in page.locator("#api .begin pre").inner_text()
-    assert f"{served.url}/gradio_api/call/search" in page.locator("#api").inner_text()

@@ -88,23 +88,6 @@ def test_a_query_of_the_collection_tells_what_it_asks_and_leads_to_its_answers(o
     page.locator("#map-item .which", has_text="0:2").wait_for()
 
 
-def test_a_click_on_the_star_of_the_last_query_does_nothing(visit):
-    page = visit("/?q=mug")
-    page.locator("#summary .sentence").wait_for()
-    page.get_by_role("tab", name="Map").click()
-    drawn(page, "your last query")
-    at = page.evaluate("""() => {
-        const host = document.querySelector('#map-figure .figure-host'), {xaxis, yaxis} = host._fullLayout;
-        const star = host._fullData.find(({name}) => name === 'your last query'), box = host.getBoundingClientRect();
-        return {x: box.x + xaxis._offset + xaxis.d2p(star.x[0]), y: box.y + yaxis._offset + yaxis.d2p(star.y[0])}; }""")
-    page.mouse.move(at["x"] + 40, at["y"])
-    page.mouse.move(at["x"], at["y"])
-    page.locator("#map-figure .hovertext", has_text="your last query").wait_for()
-    page.mouse.click(at["x"], at["y"])
-    page.wait_for_timeout(1_000)
-    assert page.locator("#map-item .itemcard").count() == page.locator(".toast-body").count() == 0
-
-
 def test_a_lasso_brings_the_items_inside_and_their_files(opened):
     page = opened()
     page.get_by_label("Select", exact=True).check()
@@ -153,15 +136,6 @@ def swipe(session, x, y):
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-def test_the_table_does_by_keyboard_what_the_lasso_does(opened):
-    page = opened()
-    choose(page, "color", "Dataset")
-    drawn(page, "birds")
-    page.get_by_role("button", name="The map as a table").press("Enter")
-    page.locator("#map-table .pick", has_text="birds").press("Enter")
-    page.locator("#map-selection h2", has_text="39 items colored as “birds”").wait_for()
-
-
 def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page = opened()
     page.get_by_role("tab", name="Search").click()
@@ -172,22 +146,3 @@ def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     drawn(page, "your last query")
     choose(page, "color", "Similarity")
     page.locator("#map-figure .colorbar").wait_for()
-
-
-def test_codes_are_chosen_by_level_and_views_by_name(opened, served):
-    page = opened()
-    assert not page.locator("#map-level").is_visible()
-    choose(page, "color", "Code")
-    page.locator("#map-level").wait_for()
-    drawn(page, f"code {served.engine.index.codes([0])[0][1]}")
-    page.get_by_label("All 4 codes, trained without contrastive loss", exact=True).check()
-    page.locator("#map-note caption").wait_for()
-    assert "4,321" in page.locator("#map-note").inner_text()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling(opened, theme):
-    page = opened(f"/?tab=map&__theme={theme}", width=390)
-    click(page, 5)
-    page.locator("#map-item .itemcard").wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,20 +1,14 @@
-"""The page as a visitor meets it, in headless Chromium. The `visit` fixture also watches for requests
-that leave the machine, scripts that ran, and errors on the console."""
+"""The page as a visitor meets it, in headless Chromium: the `visit` fixture also watches for requests that leave the
+machine, scripts that ran, and errors on the console."""
 
 import re
 
 import pytest
 
-from tests.ui.browser.actions import search
+from tests.ui.browser.actions import asked, search, upload
 from tests.ui.fake_engine import HOSTILE
 
 pytestmark = pytest.mark.browser
-
-
-def error(page):
-    toast = page.locator("[data-testid=toast-body]")
-    toast.wait_for()
-    return toast.inner_text()
 
 
 def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
@@ -43,38 +37,6 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     assert ids.last.get_attribute("aria-describedby") == "hint-card", "described as soon as it has the focus"
 
 
-def test_generated_ids_stand_beside_the_querys_own_with_the_shared_prefix_marked(visit):
-    page = visit()
-    assert page.evaluate("structuredClone({a: [1]}).a[0] === 1 && structuredClone(visit => visit)(2) === 2")
-    search(page, "mug")
-    own = page.locator("#generated .own .code").all_inner_texts()
-    rows = page.locator("#generated tbody tr")
-    assert rows.count() > 10
-    for row in rows.all()[:10]:
-        codes, marked = row.locator(".code").all_inner_texts(), row.locator(".code.shared").count()
-        assert codes[:marked] == own[:marked] and codes[marked] != own[marked]
-
-
-@pytest.mark.slow
-def test_a_suggested_instruction_can_be_picked(visit, served):
-    page = visit()
-    page.fill("#text textarea", "a dog on a beach")
-    page.click("#instruction input")
-    page.get_by_role("option").filter(has_text="matches the caption").click()
-    page.click("#go")
-    page.locator("#cards .card").first.wait_for()
-    assert served.engine.queries[-1][0].instruction == "Find an image that matches the caption."
-
-
-@pytest.mark.slow
-def test_without_re_ranking_no_movement_is_claimed(visit):
-    page = visit()
-    page.click("#settings button")
-    page.get_by_label("Re-rank the results").uncheck()
-    search(page, "mug")
-    assert page.locator("#cards .card").count() == 10 and page.locator("#cards .moved").count() == 0
-
-
 def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
     page, note = visit(), "#generated .generated"
     search(page, "mug")
@@ -91,27 +53,6 @@ def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
     assert "Dashed codes were not decoded" in page.locator(note).inner_text()
     assert page.locator("#generated .followed").count() > 0
     assert "…" in page.locator("#generated tbody").inner_text()
-
-
-def test_no_query_gets_one_sentence_and_the_page_stays_usable(visit):
-    page = visit()
-    page.click("#go")
-    assert "Type a description, add a picture, or both." in error(page)
-    search(page, "mug")
-    assert page.locator("#cards .card").count() == 10
-
-
-@pytest.mark.slow
-def test_a_broken_picture_gets_one_sentence_and_leaves_the_last_answer(visit, tmp_path):
-    page = visit()
-    search(page, "mug")
-    (tmp_path / "cat.png").write_text("no picture")
-    page.set_input_files("#picture input[type=file]", tmp_path / "cat.png")
-    page.locator("#picture img").wait_for(state="attached")
-    page.click("#go")
-    assert "cat.png is not a readable PNG, JPEG or WebP image" in error(page)
-    assert "“mug”" in page.locator("#summary .sentence").inner_text()
-    assert page.locator("#cards .card").count() == 10
 
 
 def test_words_can_be_typed_at_once_and_the_page_stays_at_its_top(visit, browser, served):
@@ -144,21 +85,6 @@ def test_results_name_credit_and_license_with_all_of_it_in_the_tooltip(visit):
     assert 0 < page.locator("#cards .credit").count() < 10, "nothing is shown where nothing is known"
 
 
-def test_nothing_found_is_said_in_words(visit):
-    page = visit()
-    search(page, "nothing")
-    assert "Nothing found" in page.locator("#cards").inner_text()
-
-
-def test_a_long_text_unfolds(visit):
-    page = visit()
-    search(page, "mug")
-    text, button = page.locator(".folded").first.element_handle(), page.locator(".more").first
-    folded = text.bounding_box()["height"]
-    button.click()
-    assert button.inner_text() == "Show less" and text.bounding_box()["height"] > folded
-
-
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     page = visit(f"/?__theme={theme}", width=390)
@@ -183,16 +109,6 @@ def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):
     page.locator("#summary h2").wait_for(state="detached")
     again, _ = served.engine.queries[-1]
     assert (again.text, again.instruction, again.image.size) == (query.text, query.instruction, query.image.size)
-
-
-@pytest.mark.slow
-def test_an_example_is_picked_with_the_keyboard_and_leaves_no_picture_behind(visit):
-    page = visit()
-    page.locator(".example", has_text="Changed").press("Enter")
-    page.locator("#picture img").wait_for()
-    page.locator(".example", has_text="In words").press("Enter")
-    page.locator("#summary h2", has_text="In words").wait_for()
-    page.locator("#picture img").wait_for(state="detached")
 
 
 @pytest.mark.parametrize("width, across", [(1280, 3), pytest.param(390, 1, marks=pytest.mark.slow)])
@@ -226,18 +142,6 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     assert not first.locator(".wanted").first.is_visible()
 
 
-@pytest.mark.slow
-def test_a_picture_from_elsewhere_is_answered_with_a_note(visit, photo):
-    page = visit()
-    page.set_input_files("#picture input[type=file]", photo)
-    page.locator("#picture img").wait_for()
-    search(page, "far away")
-    assert "looks unlike anything in the collection" in page.locator("#summary .far").inner_text()
-    assert page.locator("#cards .card").count() == 10
-    search(page, "near")
-    assert page.locator("#summary .far").count() == 0
-
-
 def test_a_question_below_an_uploaded_picture_searches_with_one_click(visit, served, photo):
     page = visit()
     assert page.locator("#picture").bounding_box()["y"] < page.locator("#text").bounding_box()["y"]
@@ -251,3 +155,89 @@ def test_a_question_below_an_uploaded_picture_searches_with_one_click(visit, ser
     assert query.image.size == (256, 256)
     page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
     page.locator("#quick button").first.wait_for(state="detached")
+
+
+def test_a_photo_from_the_camera_is_searched(visit, served):
+    page = visit()
+    page.context.grant_permissions(["camera"])
+    page.get_by_label("Capture from camera").click()
+    page.get_by_text("Click to Access Webcam").click()
+    page.wait_for_function("document.querySelector('#picture video')?.videoWidth > 0")  # before, a click does nothing
+    page.get_by_label("capture photo").click()
+    page.locator("#quick button").first.wait_for()
+    page.click("#go")
+    page.locator("#summary .sentence", has_text="the picture").wait_for()
+    assert served.engine.queries[-1][0].image.size == (640, 480)
+
+
+@pytest.mark.parametrize("ask", (lambda page: page.click("#go"), lambda page: page.press("#text textarea", "Enter")))
+def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo, ask):
+    page, held = visit(), []
+    page.route("**/upload?*", lambda route: held.append(route))
+    page.fill("#text textarea", "mug")
+    page.set_input_files("#picture input[type=file]", photo)
+    page.locator("#picture .uploading").wait_for()
+    ask(page)
+    page.locator("#go[data-waiting]").wait_for()
+    page.wait_for_timeout(300)
+    assert not page.locator("#summary .sentence").count()
+    held[0].continue_()
+    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
+    assert not page.locator("[data-waiting]").count()
+
+
+def drag(page, under, left, top, right, bottom):
+    """Draw a box on the picture; the edges are shares of it."""
+    area = page.locator(f"{under} .part-surface").bounding_box()
+    x, y, width, height = (area[name] for name in ("x", "y", "width", "height"))
+    page.mouse.move(x + left * width, y + top * height)
+    page.mouse.down()
+    page.mouse.move(x + right * width, y + bottom * height, steps=3)
+    page.mouse.up()
+
+
+def test_a_box_drawn_on_the_picture_searches_that_part_alone(visit, served, photo):
+    page = visit()
+    upload(page, photo)
+    page.fill("#text textarea", "mug")
+    drag(page, "#picture", 0.25, 0.5, 0.75, 1)
+    page.locator("#summary .marked img").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == "mug" and all(abs(side - 128) <= 3 for side in query.image.size)
+    assert page.locator("#picture .part-box").is_visible()
+    page.get_by_role("button", name="Whole picture").click()
+    page.locator("#summary .marked").wait_for(state="detached")
+    assert served.engine.queries[-1][0].image.size == (256, 256)
+    assert not page.locator("#picture .part-box").is_visible()
+
+
+@pytest.mark.parametrize("how", ["button", pytest.param("dragged", marks=pytest.mark.slow)])
+def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
+    page = visit()
+    search(page, "mug")
+    card = page.locator("#cards .card.pair").first
+    id = card.locator(".item").inner_text().removeprefix("item ")
+    if how == "button":
+        card.get_by_role("button", name="Use picture").click()
+    else:
+        card.locator("img").drag_to(page.locator("#picture"))
+    page.locator("#picture img").wait_for()
+    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == "mug" and query.image is not None
+    assert asked(page, "picture") == {"q": "mug", "picture": id}
+
+
+def test_other_words_keep_the_picture_of_a_result_until_the_visitor_changes_it(visit, served, photo):
+    page = visit("/?q=in+blue&picture=1:300")
+    page.locator("#summary .sentence", has_text="“in blue” and the picture").wait_for()
+    search(page, "in red")
+    page.wait_for_url("**q=in+red**")
+    assert asked(page, "picture") == {"q": "in red", "picture": "1:300"}
+    assert not page.locator("#summary .address").count()
+    page.get_by_label("Remove Image").click()
+    upload(page, photo)
+    page.click("#go")
+    page.locator("#summary .address", has_text="does not include your picture").wait_for()
+    assert served.engine.queries[-1][0].image.size == (256, 256)
+    page.wait_for_url(lambda url: "picture=" not in url)

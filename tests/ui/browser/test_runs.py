@@ -70,14 +70,6 @@ def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, serv
     assert f'Client("{served.url}/run/drawn%20world")' in page.locator("#api pre").first.inner_text()
 
 
-def test_the_first_run_keeps_its_own_path_too(visit):
-    page = visit("/run/photos/")
-    page.fill("#text textarea", "mug")
-    page.press("#text textarea", "Enter")
-    page.wait_for_url("**/run/photos/?q=mug")
-    assert current(page) == NAMES[0]
-
-
 def test_about_describes_the_run_and_leads_to_its_credits(visit):
     page = visit()
     page.get_by_text("About this collection").click()
@@ -87,39 +79,3 @@ def test_about_describes_the_run_and_leads_to_its_credits(visit):
     with page.expect_popup() as opened:
         about.get_by_role("link", name="list of credits").click()
     assert "Ada Example" in opened.value.inner_text("body")
-
-
-def test_the_questions_of_the_run_stand_below_an_uploaded_picture(visit, photo):
-    page = visit()
-    page.set_input_files("#picture input[type=file]", photo)
-    page.locator("#quick button").first.wait_for()
-    assert page.locator("#quick button").all_inner_texts() == ["What is this?", "Find similar pictures"]
-    page.get_by_role("button", name="Find similar pictures").click()
-    page.locator("#cards .card").first.wait_for()
-    assert page.input_value("#instruction input") == "Find similar pictures."
-
-
-def test_the_summary_names_the_question_that_the_page_added(visit, photo):
-    page = visit()
-    page.set_input_files("#picture input[type=file]", photo)
-    page.locator("#quick button").first.wait_for()
-    page.click("#go")
-    page.locator("#summary .own-question").wait_for()
-    assert page.locator("#summary .own-question").inner_text() == (
-        "You gave no instruction, so the page asked: What is this?"
-    )
-    page.get_by_role("button", name="Find similar pictures").click()
-    page.locator("#summary .own-question").wait_for(state="detached")
-
-
-def test_the_card_of_an_item_links_to_its_origin(visit):
-    page = visit("/?tab=codes&code=0")
-    page.locator("#codes-items button", has_text="").first.wait_for()
-    for tile in page.locator("#codes-items .tile").all():
-        if "Ada Example" in tile.get_attribute("title"):
-            tile.click()
-            break
-    link = page.locator("#codes-card .itemcard a")
-    link.wait_for()
-    assert link.get_attribute("href") == "https://example.org/dog" and link.get_attribute("target") == "_blank"
-    assert link.get_attribute("rel") == "noopener noreferrer"

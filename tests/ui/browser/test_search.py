@@ -1,9 +1,7 @@
-"""What the Search tab offers beside a search, as a visitor meets it."""
+"""What the Search tab offers beside a search, the tour and the presenter view, as a visitor meets them."""
 
-import json
 import re
 import threading
-import time
 
 import pytest
 
@@ -24,38 +22,6 @@ def blended(page, place):
     act(page, place, "Blend")
     page.locator("#blend .blend").wait_for()
     return page.locator("#blend-weight")
-
-
-@pytest.mark.slow
-def test_a_threshold_dims_weaker_results_without_another_search(visit, served):
-    page = visit()
-    search(page, "mug")
-    before, told = len(served.engine.queries), page.locator(".threshold output")
-    assert told.inner_text() == "off" and page.locator(".card.weak").count() == 0
-    page.locator("#least").fill("0.37")
-    assert told.inner_text() == "0.37: 3 of 10 reach it" and page.locator(".card.weak").count() == 7
-    search(page, "cup")
-    assert page.locator(".card.weak").count() == 7  # it stays
-    page.locator("#least").fill("0.9")
-    assert told.inner_text() == "0.90: none of 10 reach it"
-    assert len(served.engine.queries) == before + 1
-
-
-def slowed(function):
-    def slow(*given, **named):
-        time.sleep(1)
-        return function(*given, **named)
-
-    return slow
-
-
-def test_of_several_quick_searches_the_last_is_shown(visit, served, monkeypatch):
-    page = visit()
-    monkeypatch.setattr(served.engine, "search", slowed(served.engine.search), raising=False)
-    for text in ("One.", "Two.", "Three."):
-        page.fill("#text textarea", text)
-        page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text="“Three.”").wait_for()
 
 
 def test_the_server_is_asked_when_the_kind_of_query_changes_and_not_at_each_keystroke(visit):
@@ -116,18 +82,6 @@ def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it
     assert served.engine.queries[-1][0].instruction == "zzz"
 
 
-def test_enter_after_an_arrow_does_not_search_where_the_list_forgot_what_the_arrow_reached(visit, served):
-    page = visit()
-    field, before = page.locator("#instruction input"), len(served.engine.queries)
-    page.fill("#text textarea", "a mug")
-    field.click()
-    field.press("ArrowDown")
-    field.evaluate("field => field.removeAttribute('aria-activedescendant')")  # as when the list is filled anew
-    field.press("Enter")
-    page.wait_for_timeout(500)
-    assert len(served.engine.queries) == before
-
-
 def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     """Gradio repeats an event that came while another was answered, with the data of that other one."""
     page = visit()
@@ -162,20 +116,6 @@ def test_a_result_becomes_the_query(visit, served):
     assert query.text == words == page.input_value("#text textarea") and query.instruction == ""
     page.locator("#picture img").wait_for()
     assert asked(page, "item") == {"item": id.removeprefix("item ")}
-
-
-@pytest.mark.slow
-def test_a_picture_that_is_the_query_or_part_of_a_blend_keeps_its_credit(visit, served):
-    page = visit()
-    search(page, "mug")
-    credited = page.locator("#cards .card").filter(has=page.locator(".credit")).first
-    credited.get_by_role("button", name="Blend").click()
-    page.locator("#blend .blend").wait_for()
-    assert page.locator("#blend .end .credit").inner_text() == "Ada Example · CC BY 2.0"
-    assert 0 < page.locator("#blend .row .credit").count() <= 6
-    credited.get_by_role("button", name="More like this").click()
-    page.locator("#summary h2", has_text="Like ").wait_for()
-    assert page.locator("#summary .credit").inner_text() == "Ada Example · CC BY 2.0"
 
 
 def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, photo, tmp_path):
@@ -223,31 +163,6 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
     assert focused.evaluate("button => button === document.activeElement")
 
 
-@pytest.mark.slow
-def test_another_search_closes_the_blend(visit):
-    page = visit()
-    search(page, "mug")
-    blended(page, 0)
-    search(page, "cup")
-    page.locator("#blend .blend").wait_for(state="detached")
-
-
-@pytest.mark.slow
-def test_the_target_modality_can_be_forced(visit, served):
-    page = visit()
-    page.click("#settings button")
-    page.locator("#target").get_by_label("Text", exact=True).check()
-    search(page, "mug")
-    assert served.engine.queries[-1][1].modality.name == "TEXT"
-    assert (
-        "Only texts were searched; the probabilities are those for any kind."
-        in page.locator("#summary .only").inner_text()
-    )
-    page.locator("#target").get_by_label("Any").check()
-    search(page, "cup")
-    assert served.engine.queries[-1][1].modality is None and page.locator("#summary .only").count() == 0
-
-
 def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     page = visit()
     search(page, "mug")
@@ -290,21 +205,6 @@ def test_tabs_of_one_browser_share_the_history(visit, served):
     assert [text.split("\n")[0] for text in page.locator(entries).all_inner_texts()] == ["“mug”", "“cup”", "“bowl”"]
 
 
-@pytest.mark.slow
-def test_results_are_saved_as_csv_and_json(visit):
-    page = visit()
-    search(page, "mug")
-    for label, count in (
-        ("CSV", lambda text: text.count("“mug”")),
-        ("JSON", lambda text: len(json.loads(text)["searches"][0]["results"])),
-    ):
-        with page.expect_download() as saving:
-            page.locator(".tools").get_by_role("button", name=label).click()
-        saved = saving.value
-        assert saved.suggested_filename == f"genius-results.{label.lower()}"
-        assert count(saved.path().read_text(encoding="utf-8")) == 10
-
-
 @pytest.mark.parametrize(
     "address, text, title", [("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like the picture")]
 )
@@ -317,40 +217,62 @@ def test_an_address_asks(visit, served, address, text, title):
     assert (query.image is None) == (not title) and query.instruction == ("" if title else "Find one.")
 
 
-def test_an_address_with_an_unknown_tab_opens_search_and_is_followed(visit):
-    page = visit("/?tab=nonsense&q=mug")
-    page.locator("#summary .sentence", has_text="“mug”").wait_for()
-    assert page.locator("#search").is_visible()
-    page.wait_for_url(re.compile(r"/\?q=mug$"))
+def step(page):
+    return page.locator("#tour .label").inner_text()
 
 
-@pytest.mark.slow
-def test_the_address_follows_what_is_asked_but_for_pictures(visit, photo):
+def move(page, name, expected):
+    page.locator("#tour").get_by_role("button", name=name).click()
+    page.locator("#tour .label", has_text=f"Step {expected} of").wait_for()
+
+
+def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit):
     page = visit()
-    search(page, "mug")
-    page.wait_for_url(re.compile(r"\?q=mug$"))
-    page.set_input_files("#picture input[type=file]", photo)
-    page.locator("#picture img").wait_for()
-    search(page, "cup")
-    page.wait_for_function("!location.search")
-
-
-def test_hostile_items_run_nothing_as_queries_in_blends_or_in_the_history(visit):
-    page = visit()
-    search(page, "hostile")
-    blended(page, 0)
-    search(page, HOSTILE)
-    page.click("#past button")
-    page.locator("#history .entry", has_text=HOSTILE).wait_for()
-    search(page, "hostile")
-    act(page, 0, "More like this")
-    page.locator("#summary", has_text="Like ").wait_for()
+    page.get_by_role("button", name="Take the tour").click()
+    page.locator("#tour .label", has_text="Step 1 of").wait_for()
+    last = int(step(page).split()[-1])
+    assert last >= 3
+    page.locator("#cards .instruction").first.wait_for()
+    assert page.locator("#tour .tour-asked").is_visible()  # the page is scrolled past the picture that it asks about
+    for number in range(2, last + 1):
+        move(page, "Next", number)
+        page.wait_for_url(re.compile(rf"\?tour={number}$"))
+        assert page.locator("#tour h2").evaluate("heading => heading === document.activeElement")
+    assert page.get_by_role("tab", name="Compare", selected=True).count() == 1
+    for number in range(last - 1, 0, -1):
+        move(page, "Back", number)
+    assert page.locator("#tour").get_by_role("button", name="Back").is_disabled()
+    page.locator("#cards .instruction").first.wait_for()
+    page.locator("#tour h2").press("Escape")
+    page.locator("#tour .tour").wait_for(state="detached")
+    page.wait_for_function("!location.search.includes('tour')")
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-def test_a_blend_fits_on_a_phone(visit, theme):
-    page = visit(f"/?__theme={theme}", width=390)
-    search(page, "mug")
-    blended(page, 1)
-    page.click("#past button")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+def test_the_tour_fits_on_a_phone_and_runs_by_keyboard(visit, theme):
+    page = visit(f"/?tour=1&__theme={theme}", width=390)
+    page.locator("#tour .label", has_text="Step 1 of").wait_for()
+    last = int(step(page).split()[-1])
+    for number in range(2, last + 1):
+        page.locator("#tour").get_by_role("button", name="Next").press("Enter")
+        page.locator("#tour .label", has_text=f"Step {number} of").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.locator("#tour .tour").bounding_box()["height"] < 450
+
+
+def test_the_presenter_view_hides_settings_and_keeps_its_address(visit):
+    page = visit()
+    assert page.locator("#settings").is_visible()
+    page.get_by_role("button", name="Presenter view").click()
+    for hidden in ("#settings", "#past", ".masthead .facts"):
+        assert not page.locator(hidden).is_visible()
+    assert not page.get_by_role("tab", name="API").is_visible() and page.get_by_role("tab", name="Map").is_visible()
+    page.wait_for_url(re.compile(r"\?present=1$"))
+    page.fill("#text textarea", "mug")
+    page.press("#text textarea", "Enter")
+    page.wait_for_url(re.compile("q=mug"))
+    page.reload()
+    page.locator("#go").wait_for()
+    assert not page.locator("#settings").is_visible()
+    page.get_by_role("button", name="Leave presenter view").click()
+    assert page.locator("#settings").is_visible() and "present" not in page.url

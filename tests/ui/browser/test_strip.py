@@ -1,7 +1,6 @@
 """The generation strip, as a visitor meets it, over a tiny run that was not trained."""
 
 import re
-import threading
 
 import pytest
 
@@ -76,18 +75,6 @@ def test_it_can_be_stopped_and_then_shows_everything(visit, how):
     assert play.inner_text() == "Play again" and hidden(strip) == 0
 
 
-def test_reduced_motion_shows_everything_at_once(visit):
-    page = visit()
-    page.emulate_media(reduced_motion="reduce")
-    page.evaluate(
-        """() => new MutationObserver(() => { window.moved ||= !!document.querySelector('#strip .ahead'); })
-        .observe(document.body, {subtree: true, childList: true, attributes: true})"""
-    )
-    strip = search(page)
-    assert len(codes(strip)) == 4 and not page.evaluate("window.moved ?? false")
-    assert strip.locator(".play").count() == 0
-
-
 def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
     page = visit()
     strip = search(page)
@@ -98,18 +85,6 @@ def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
     assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
     page.locator("#cards .card").first.get_by_role("button", name="Why?").click()
     page.locator("#announcer", has_text="Dense search").wait_for(state="attached")
-
-
-def test_a_screen_reader_is_told_that_a_search_began(visit, served, monkeypatch):
-    page, go, searched = visit(), threading.Event(), served.engine.search
-    monkeypatch.setattr(served.engine, "search", lambda *given: go.wait(60) and searched(*given))
-    page.fill("#text textarea", "A red dog.")
-    page.press("#text textarea", "Enter")
-    try:
-        page.locator("#announcer", has_text=re.compile("^Searching…$")).wait_for(state="attached")
-    finally:
-        go.set()
-    page.locator("#announcer", has_text="“A red dog.”").wait_for(state="attached")
 
 
 def test_another_code_is_chosen_and_taken_back(visit):
@@ -134,17 +109,6 @@ def test_another_code_is_chosen_and_taken_back(visit):
     found.locator(".tile").first.wait_for(state="detached")
 
 
-@pytest.mark.slow
-def test_a_result_of_another_code_becomes_the_query(visit):
-    page = visit()
-    strip = search(page)
-    strip.locator(".other").first.click()
-    page.locator("#strip-found .tile").first.click()
-    page.locator("#summary h2", has_text="Like ").wait_for()
-    strip.locator(".generation:not(.branched)").wait_for()
-    assert page.locator("#strip-found .tile").count() == 0
-
-
 def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     strip = search(visit())
     settled(strip)
@@ -157,13 +121,6 @@ def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     assert left[0] == 40 and left == sorted(left, reverse=True) and left[-1] >= 1
     told = strip.locator(".other").first.get_attribute("aria-label")
     assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
-
-
-def test_on_a_small_screen_every_level_is_in_sight(visit):
-    page = visit(width=950)  # as narrow for these 4 levels as 1280 is for the photo run's 9
-    strip = search(page)
-    settled(strip)
-    assert strip.locator(".levels").evaluate("part => part.scrollWidth <= part.clientWidth")
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
@@ -207,47 +164,6 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served)
     hint = page.locator("#hint-card")
     point_at(code, hint.get_by_text(f"{number}: {MODALITIES[number]}", exact=True))
     page.mouse.move(0, 0)
-    hint.wait_for(state="hidden")
-
-
-def test_the_blend_shows_probabilities_and_other_codes_of_both_ends_and_names_their_codes(visit):
-    page = visit()
-    search(page)
-    page.locator("#cards .card").nth(2).get_by_role("button", name="Blend").click()
-    ends = page.locator("#blend .both tbody tr")
-    ends.nth(1).wait_for()
-    for row in (ends.nth(0), ends.nth(1)):
-        first = row.locator("td").first
-        assert re.search(r"\d %$", first.locator(":scope > .figure").inner_text())
-        assert {one[0] for one in first.locator(".other").all_inner_texts()} <= {*MODALITIES}
-        assert first.locator(".other").count() > 0
-    code = page.locator("#blend .best .code").first
-    number = code.inner_text()
-    point_at(code, page.locator("#hint-card").get_by_text(f"{number}: {MODALITIES[number]}", exact=True))
-
-
-def test_an_items_card_lists_what_its_codes_mean(visit):
-    page = visit("/?tab=codes")
-    page.locator("#codes-items .tile").first.click()
-    card = page.locator("#codes-card .itemcard")
-    card.locator("summary").click()
-    number = card.locator(".codes .code").first.inner_text()
-    assert card.locator("details li").first.inner_text() == f"{number} {MODALITIES[number]}"
-
-
-def test_the_keyboard_reaches_the_names_of_an_ids_codes(visit):
-    page = visit()
-    search(page)
-    page.wait_for_function("genius.names['0']")
-    id = page.locator("#cards .card .codes").first
-    page.locator("#cards .card").first.get_by_role("button", name="Why?").focus()
-    page.keyboard.press("Shift+Tab")
-    hint = page.locator("#hint-card")
-    first = id.locator(".code").first.inner_text()
-    hint.get_by_text(f"{first}: {MODALITIES[first]}", exact=True).wait_for()
-    assert "of the query’s own ID" in hint.inner_text()
-    assert id.get_attribute("aria-describedby") == "hint-card"
-    page.keyboard.press("Escape")
     hint.wait_for(state="hidden")
 
 

@@ -57,39 +57,12 @@ def test_a_search_by_text_and_picture_reaches_the_engine_as_asked(client, served
     assert found["first_code_probabilities"] == [0.93, 0.05, 0.02]
 
 
-def test_first_codes_are_no_modalities_where_they_emerged(client):
-    found = client.predict(text="emergent", api_name="/search")
-    assert found["modality_probabilities"] is None and found["first_code_probabilities"] == [0.93, 0.05, 0.02]
-
-
-def test_what_is_left_out_has_a_default(client, served):
-    assert len(client.predict(text="mug", api_name="/search")["hits"]) == 10
-    query, options = served.engine.queries[-1]
-    assert query.image is None and options.ranking is None
-
-
 def test_a_search_without_an_instruction_gets_the_first_one_of_the_run_as_on_the_page():
     engine, about = FakeEngine(), About(ask_by_text=("Picture this.",))
     search, *_ = endpoints(Context(engine, ServedRun(Path("made-up"), about=about), None))
     for instruction, used in (("", "Picture this."), ("Find one.", "Find one.")):
         assert search("a mug", instruction=instruction)["instruction"] == used
         assert engine.queries[-1][0].instruction == used
-
-
-@pytest.mark.parametrize("number", [1, 6, 7])
-def test_arguments_at_the_end_may_be_left_out_by_who_calls_without_gradios_client(served, number):
-    given = ["A red dog.", None, "", 7, 20, "any", ""][:number]
-    with httpx.Client(base_url=f"{served.url}/gradio_api/call", timeout=60, trust_env=False) as http:
-        event = http.post("/search", json={"data": given}).json()["event_id"]
-        assert "event: complete" in http.get(f"/search/{event}").text
-        event = http.post("/item", json={"data": []}).json()["event_id"]
-        assert "The arguments do not fit this endpoint" in http.get(f"/item/{event}").text
-
-
-def test_the_published_order_can_be_asked_for(client, served):
-    found = client.predict(text="mug", ranking="cosine", api_name="/search")
-    assert served.engine.queries[-1][1].ranking == found["ranking"] == "cosine"
-    assert found["hits"][0]["shares"] == {}
 
 
 def test_an_item_is_told_in_full_with_its_picture(client):
@@ -110,42 +83,6 @@ def test_neighbours_are_the_nearest_and_not_the_item_itself(client):
     near = client.predict("3:2", 5, api_name="/neighbours")
     cosines = [item["cosine"] for item in near]
     assert len(near) == 5 and cosines == sorted(cosines, reverse=True) and "3:2" not in [item["id"] for item in near]
-
-
-@pytest.mark.parametrize(
-    "given, endpoint, sentence",
-    [
-        ({"text": ""}, "/search", "Type a description, add a picture, or both."),
-        ({"text": "mug", "modality": "song"}, "/search", "The modality must be one of any, image, text, pair"),
-        ({"text": "mug", "k": 0}, "/search", "number of results"),
-        ({"text": "mug", "beams": 201}, "/search", "The beam size must be a whole number from 1 to 200"),
-        ({"text": "mug", "beams": 10**400}, "/search", "The beam size must be a whole number from 1 to 200"),
-        ({"id": "nowhere"}, "/item", "There is no item"),
-        ({"pattern": "0.x"}, "/code_items", "is not a code"),
-        ({"pattern": "0", "limit": 1000}, "/code_items", "The limit must be a whole number from 0 to 100"),
-        ({"pattern": "0", "offset": -1}, "/code_items", "The offset must be"),
-        ({"id": "3:2", "k": 10**9}, "/neighbours", "number of results"),
-    ],
-)
-def test_what_cannot_be_answered_gets_one_sentence(client, given, endpoint, sentence):
-    assert sentence in refused(client, **given, api_name=endpoint)
-
-
-@pytest.mark.parametrize(
-    "picture",
-    [
-        LINK,
-        {"path": "/etc/hostname"},
-        {"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}},
-        "/etc/hostname",
-        [1],
-        {"url": "data:image/png;base64,AAAA"},
-    ],
-)
-def test_a_picture_that_was_not_uploaded_never_reaches_the_engine(client, served, picture):
-    before = len(served.engine.queries)
-    refused(client, text="mug", picture=picture, api_name="/search")
-    assert len(served.engine.queries) == before
 
 
 def test_no_endpoint_fetches_a_link(client):

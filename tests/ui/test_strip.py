@@ -1,3 +1,5 @@
+"""The strip over a tiny run."""
+
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,9 +7,9 @@ import gradio as gr
 import pytest
 
 from genius.errors import UserError
-from genius.explore.code_names import MIN_ITEMS, CodeName, CodeNamer
+from genius.explore.code_names import CodeNamer
 from genius.index import update
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
@@ -17,7 +19,7 @@ from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
 from genius.ui.search.strip import STALE_STEP, branch, follow, initial_rank, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
-from tests.ui.events import callback
+from tests.ui.tiny_page import callback
 
 OPTIONS = SearchOptions(beams=7, k=6)
 
@@ -67,31 +69,6 @@ def test_another_id_that_was_chosen_last_is_shown_though_a_what_if_ends_after_it
     monkeypatch.setattr(of_strip, "branch", lambda *given: shown.append(event("on_follow", answers, column=0)))
     assert event("on_branch", answers, None) == gr.skip()
     assert shown[0][0]["title"] == "How the ID was generated"
-
-
-def test_a_search_shows_the_best_id_with_a_column_for_each_level(engine, namer):
-    last = asked(engine)
-    shown, state, found = follow(engine, namer, (last,), 0, None)
-    assert [column["code"] and column["code"]["code"] for column in shown["columns"]] == [
-        None,
-        *last.result.generated[0].codes,
-    ]
-    assert [column["head"] for column in shown["columns"][:2]] == ["Start", "Modality"]
-    assert shown["columns"][1]["code"]["name"] in ("Image", "Text", "Pair")
-    assert shown["columns"][0]["items"] == "40" and shown["play"] == 1 and not shown["branched"]
-    rows = {row for column in shown["columns"] for row in column["rows"]} | {*shown["ending"]["rows"]}
-    rows |= {one["row"] for column in shown["columns"] for one in column["others"]}
-    assert set(map(str, rows)) == set(shown["items"]) and found is None and state.original is state.current
-
-
-def test_a_search_of_one_modality_counts_its_items_alone(engine, namer):
-    shown, *_ = follow(engine, namer, (asked(engine, modality=Modality.TEXT),), 0, None)
-    assert shown["columns"][0]["items"] == "13"
-    assert {item["modality"] for item in shown["items"].values()} == {"text"}
-
-
-def test_without_a_trace_there_is_no_strip(engine, namer):
-    assert follow(engine, namer, (asked(engine, trace=False),), 0, None) == (None, None, None)
 
 
 def test_another_code_searches_below_it_with_the_same_options(engine, namer, event, monkeypatch):
@@ -150,58 +127,6 @@ def test_the_id_of_the_first_result_comes_first_where_it_is_not_the_best_one(eng
             break
     else:
         raise AssertionError("every best ID was that of the first result")
-
-
-def test_each_of_several_searches_has_its_strip(engine, namer, event):
-    answers = tuple(
-        replace(one, query=replace(one.query, instruction=name))
-        for one, name in ((asked(engine), "Find it."), (asked(engine, "A blue boat."), "Name it."))
-    )
-    shown, *_ = follow(engine, namer, answers, 0, initial_rank(answers[0]))
-    assert [(path["name"], path["chosen"]) for path in shown["paths"]] == [("Find it.", True), ("Name it.", False)]
-    second, state, _ = event("on_follow", answers, column=1, rank=shown["paths"][1]["rank"])
-    assert state.column == 1 and [path["chosen"] for path in second["paths"]] == [False, True]
-
-
-def test_another_code_shows_the_item_nearest_to_its_mean_if_its_name_is_stored(engine, namer):
-    last = asked(engine)
-    shown, state, _ = follow(engine, namer, (last,), 0, None)
-    level, code = a_choice(shown)
-    prefix = (*state.original.codes[:level], code)
-    named = CodeNamer(engine, Path("tiny"))
-    named.stored = {prefix: CodeName(("boat",), ("0:3",))}
-    known, *_ = follow(engine, named, (last,), 0, None)
-    rows = {(one["level"], one["code"]): one["row"] for column in known["columns"] for one in column["others"]}
-    assert rows[level, code] == engine.index.rows_of(["0:3"])[0] and str(rows[level, code]) in known["items"]
-    for (level, code), row in rows.items():
-        if (*state.original.codes[:level], code) != prefix:
-            assert tuple(engine.index.codes([row])[0][: level + 1]) == (*state.original.codes[:level], code)
-    assert shown["unnamed"] and not known["unnamed"]
-
-
-def test_a_run_without_names_gets_those_of_the_shown_codes_on_request(engine, namer, page):
-    (on_names,) = (event.fn for event in page.fns.values() if event.name == "on_names")
-    assert on_names(None) == {}
-    shown, state, _ = follow(engine, namer, (asked(engine),), 0, None)
-    names = on_names(state)
-    large = {
-        choice["prefix"]
-        for column in shown["columns"][2:]
-        for choice in [column["code"], *column["others"]]
-        if int(choice["items"].split()[0]) >= MIN_ITEMS
-    }
-    assert large and large <= set(names) and all(names.values())
-
-
-def test_a_blend_shows_how_the_ids_of_both_its_ends_were_generated(engine, event):
-    last = asked(engine)
-    shown = event("on_blend", (last,), column=0, id=last.result.hits[3].item.id)
-    assert [strip["name"] for strip in shown["strips"]] == ["Query", "Result"]
-    for strip, step in zip(shown["strips"], (shown["steps"][0], shown["steps"][-1]), strict=True):
-        assert [column["code"]["code"] for column in strip["columns"]] == step["codes"]
-        assert {str(row) for column in strip["columns"] for row in column["rows"]} <= set(shown["items"])
-    left = [int(column["items"]) for column in shown["strips"][0]["columns"]]
-    assert left == sorted(left, reverse=True) and left[-1] >= 1
 
 
 def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):

@@ -1,3 +1,5 @@
+"""Why over a tiny run."""
+
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -7,15 +9,15 @@ import gradio as gr
 import pytest
 
 from genius.errors import UserError
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
 from genius.ui.common.formatting import item_label
 from genius.ui.search.newest import Newest
-from genius.ui.search.why import TracedSearch, why_panel
+from genius.ui.search.why import why_panel
 from tests.search.tiny import publish_tiny_run
-from tests.ui.events import callback
+from tests.ui.tiny_page import callback
 
 OPTIONS = SearchOptions(beams=7, k=6)
 
@@ -67,11 +69,6 @@ def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(expl
     assert ".".join(map(str, hit.codes)) in prefixes
 
 
-def test_the_order_of_the_results_is_that_of_the_visitors_search(explain, last):
-    titles = [explain(hit.item.id, last)[1]["title"] for hit in last.result.hits]
-    assert titles == [f"Why result {rank}" for rank in range(1, len(titles) + 1)]
-
-
 def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine, last, monkeypatch):
     searches = []
     retrace = engine.search_encoded
@@ -103,54 +100,8 @@ def test_the_section_that_opens_asks_for_nothing_that_the_panel_shows_already(ev
     assert explain(id, asked(engine), search) != gr.skip()
 
 
-def test_what_was_asked_last_is_explained(page, last, monkeypatch):
-    first, second = (SimpleNamespace(column=0, id=last.result.hits[place].item.id) for place in (0, 1))
-    (on_why,) = (event.fn for event in page.fns.values() if event.name == "on_why")
-    newest, trace = Newest(), TracedSearch.of
-    search = on_why(second, (last,), None, False, newest)[3]
-
-    def slow(*given):
-        assert on_why(second, (last,), search, False, newest)[1] == second.id
-        return trace(*given)
-
-    monkeypatch.setattr(TracedSearch, "of", slow)
-    assert on_why(first, (last,), None, False, newest) == gr.skip()
-
-
-def test_before_a_search_and_without_results_there_is_nothing_to_explain(explain, last):
-    assert explain(None, None) == [None] * 4
-    assert explain(3, replace(last, result=replace(last.result, hits=[]))) == [None] * 4
-
-
-def test_all_prefixes_are_drawn_on_request(event, explain, last):
-    id = last.result.hits[0].item.id
-    search, *_, few = explain(id, last)
-    _, every = event("on_every")(id, search, True)
-    assert len(every["rows"]) == len(search.tree) >= len(few["rows"])
-    assert event("on_every")(id, search, False)[1] == few
-    assert event("on_every")(id, None, True) == [gr.skip()] * 2
-
-
-@pytest.mark.parametrize("id", [None, "0", 10**9, [1]])
-def test_a_result_that_is_not_there_gets_one_sentence(explain, last, id):
-    with pytest.raises(UserError) as caught:
-        explain(id, last)
-    assert str(caught.value) == "That result is not part of your last search; search again."
-
-
 def test_a_click_opens_codes_at_the_prefix_and_a_click_on_anything_else_opens_nothing(event):
     click = event("on_prefix")
     assert click(SimpleNamespace(value="0.17.5")) == "0.17.5" and click(SimpleNamespace(value="2")) == "2"
     for value in (None, 3, "", "0.*", "<b>", "0.17.", "9" * 7, ".".join("1" * 65)):
         assert click(SimpleNamespace(value=value)) is None  # a Signal cannot skip, and does not send None
-
-
-def test_a_search_for_one_modality_is_retraced_within_it(explain, engine):
-    last = asked(engine, modality=Modality.TEXT)
-    table = explain(last.result.hits[0].item.id, last, every=True)[3]
-    assert {row["codes"][0] for row in table["rows"]} == {Modality.TEXT}
-
-
-def test_a_fast_search_is_said_to_have_found_other_ids(explain, engine):
-    last = asked(engine, mode="fast")
-    assert "may have generated other IDs" in explain(last.result.hits[0].item.id, last)[1]["note"]

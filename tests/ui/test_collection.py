@@ -2,7 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from pathlib import Path
 
 import httpx
 import pytest
@@ -11,8 +11,8 @@ from genius.errors import UserError
 from genius.index.contents import Contents
 from genius.schema import Query
 from genius.search.editor import Editor
+from genius.ui.collection.editing import MAX_ITEMS, parse_items
 from genius.ui.common.context import ServedRun
-from tests.ui.events import callback
 from tests.ui.tiny_page import serving
 
 N = 40
@@ -65,18 +65,6 @@ def test_numbers_are_removed_once_the_question_was_answered(ask, served):
     assert served.engine.index.n == N
 
 
-def test_the_second_click_of_a_double_click_answers_nothing(served, monkeypatch):
-    on_ids = callback(served.page, "on_ids")
-    clock = [100.0]
-    monkeypatch.setattr("genius.ui.collection.editing.time", SimpleNamespace(monotonic=lambda: clock[0]))
-    question, _, asked, asked_at, *_ = on_ids("5:5", "", 0.0)
-    for clock[0] in (100.2, 100.7):  # each of many clicks, or of a key that is held, puts the answer off
-        again, _, asked, asked_at, *_ = on_ids("5:5", asked, asked_at)
-        assert again == question
-    clock[0] = 101.4
-    assert on_ids("5:5", asked, asked_at)[0]["title"] == "Nothing was removed."
-
-
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
     with ThreadPoolExecutor(3) as people:
         answers = list(people.map(lambda name: ask("on_add", [], f"Written by {name}."), ["Ada", "Bob", "Eve"]))
@@ -84,15 +72,6 @@ def test_two_people_at_once_change_it_one_after_the_other(ask, served):
     added = served.engine.index.items(range(N, served.engine.index.n))
     assert sorted(item.text for item in added) == ["Written by Ada.", "Written by Bob.", "Written by Eve."]
     remove(ask, " ".join(item.id for item in added))
-
-
-def test_a_picture_that_one_person_added_can_still_be_added_by_another(ask, served, photo):
-    mine, theirs = uploaded(served, photo), uploaded(served, photo)
-    assert mine["path"] == theirs["path"]
-    for picture, caption in ((mine, "Added by Ada."), (theirs, "Added by Bob.")):
-        answer = ask("on_add", [picture], caption)
-        assert answer["success"] and answer["output"]["data"][0]["title"].startswith("1 item added")
-    remove(ask, " ".join(item.id for item in served.engine.index.items(range(N, served.engine.index.n))))
 
 
 def test_a_callback_sees_one_version(ask, served, monkeypatch):
@@ -135,24 +114,43 @@ def test_what_cannot_be_changes_nothing(ask, served, function, data, event):
     assert not answer["success"] and "Traceback" not in str(answer) and served.engine.index is before
 
 
-def test_an_unknown_item_is_not_removed(ask, served):
-    before = served.engine.index
-    for event in ({"id": "5:5"}, {"id": 7}, {}):
-        assert ask("on_take_out", event=event)["output"]["data"][0]["title"] == "Nothing was removed."
-    assert served.engine.index is before
-
-
-def test_what_was_drawn_before_a_removal_still_means_the_same_item(ask, served):
-    ask("on_add", [], "To be removed.\nTo stay.")
-    first, second = served.engine.index.items([N, N + 1])
-    remove(ask, first.id)
-    assert ask("on_neighbour", event={"id": second.id})["output"]["data"][0]["text"] == "To stay."
-    assert "There is no item" in ask("on_neighbour", event={"id": first.id})["output"]["error"]
-    remove(ask, second.id)
-
-
 def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
     assert ServedRun.read(served.run).editable is False and ServedRun.read(served.run, editable=True).editable
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UserError, match="cannot be written"):
         ServedRun.read(served.run, editable=True)
+
+
+def test_lines_are_the_captions_of_the_pictures_in_their_order():
+    assert parse_items(["a.png", "b.png", "c.png"], "  A red dog. \n\nA boat.\n") == [
+        ("A red dog.", Path("a.png")),
+        ("", Path("b.png")),
+        ("A boat.", Path("c.png")),
+    ]
+    assert parse_items(["a.png"], None) == parse_items(["a.png"], "\n") == [("", Path("a.png"))]
+
+
+def test_a_first_picture_may_be_without_a_caption():
+    assert parse_items(["a.png", "b.png"], " \nA boat.") == [("", Path("a.png")), ("A boat.", Path("b.png"))]
+
+
+def test_without_pictures_every_line_is_an_item():
+    assert parse_items([], "A red dog.\n\n A boat.\n") == [("A red dog.", None), ("A boat.", None)]
+
+
+@pytest.mark.parametrize(
+    "pictures, lines, said",
+    [
+        ([], "", "Choose pictures, write texts"),
+        ([], None, "Choose pictures"),
+        ([], " \n ", "Choose pictures"),
+        (["a.png"], "one\ntwo", "2 lines for 1 picture"),
+        ([], "x" * 10_001, "shorten it to"),
+        (["a.png"], "\ud800", "invalid Unicode character"),
+        ([], "a\n" * (MAX_ITEMS + 1), f"at most {MAX_ITEMS} at once"),
+        (["a.png"] * (MAX_ITEMS + 1), "", f"at most {MAX_ITEMS} at once"),
+    ],
+)
+def test_what_cannot_be_added_is_said(pictures, lines, said):
+    with pytest.raises(UserError, match=said):
+        parse_items(pictures, lines)

@@ -1,16 +1,85 @@
+"""Files that a browser saves: CSV, JSON, and a search as a page."""
+
+import csv
 import io
+import json
 import re
 from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from genius.schema import Item, Modality, Query
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
+from genius.ui.common.context import LastQuery
+from genius.ui.common.export import results_csv, results_json
 from genius.ui.common.formatting import data_uri
-from genius.ui.common.saved_page import saved_page
-from tests.ui.common.test_export import answer
+from genius.ui.common.saved_page import saved_page, saved_strip
+from genius.ui.search import strip as strip_view
+from tests.ui.golden import check_golden
+from tests.ui.test_views import ITEMS
+from tests.ui.test_views import NARROWED as FOUND
+
+OPTIONS = SearchOptions(beams=7, k=3, modality=Modality.PAIR)
+
+
+def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
+    """A hit for each text."""
+    hits = [
+        Hit(row, Item(f"5:{row}", Modality.PAIR, text, "mug.jpg"), (2, 4, row), row + 1, 9 - row, -1.5, 0.25)
+        for row, text in enumerate(texts)
+    ]
+    result = SearchResult(
+        hits,
+        [GeneratedID((2, 4, 0), -1.5, -2.5, 3, 1)],
+        np.ones(4),
+        np.ones(4),
+        (2, 0, 0),
+        np.ones(3) / 3,
+        8,
+        mode="set",
+        ranking="cosine",
+    )
+    return LastQuery("“a mug”", Query("a mug", None, instruction), OPTIONS, result, "index-0")
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    assert text[0] == "\ufeff", "Excel would not read it as UTF-8"
+    return list(csv.DictReader(io.StringIO(text[1:])))
+
+
+def test_each_result_is_a_line_with_the_query_that_found_it():
+    found = rows(results_csv([answer("a cup, blue", "two\nlines “é”"), answer("bowl", instruction="Find a bowl.")]))
+    assert [(row["instruction"], row["rank"], row["text"]) for row in found] == [
+        ("Find it.", "1", "a cup, blue"),
+        ("Find it.", "2", "two\nlines “é”"),
+        ("Find a bowl.", "1", "bowl"),
+    ]
+    assert found[1] == {
+        "query": "“a mug”",
+        "instruction": "Find it.",
+        "rank": "2",
+        "generated_rank": "8",
+        "item": "5:1",
+        "modality": "pair",
+        "text": "two\nlines “é”",
+        "cosine": "0.25",
+        "score": "-1.5",
+        "codes": "2 4 1",
+    }
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_computes_nothing_of_what_an_item_says(text):
+    (row,) = rows(results_csv([answer(text)]))
+    assert row["text"] == f"'{text}" and row["score"] == "-1.5"
+
+
+def test_json_tells_what_was_asked_how_and_what_came():
+    check_golden("export", json.loads(results_json([answer("=1+1")], "my-run")))
+
 
 WHEN = datetime(2026, 1, 2, 3, 4)
 HOSTILE = "</title></style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{1}}&lt;"
@@ -68,23 +137,6 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
     assert [attributes["href"] for tag, attributes in read.tags if tag == "a"] == ["https://example.org/a"] * 2
 
 
-def test_several_instructions_of_one_picture_show_it_once():
-    picture = Image.new("RGB", (40, 30), "orange")
-    asked = [replace(answer("a"), query=Query("", picture, words)) for words in ("One.", "Two.")]
-    read = Reader(saved_page(asked, "my-run", {}, WHEN))
-    assert [tag for tag, _ in read.tags].count("img") == 1 and "One." in read.text and "Two." in read.text
-
-
-@pytest.mark.parametrize(
-    ("ranking", "told"),
-    [(None, "in the order of their generated IDs"), ("cosine", "by similarity"), ("ranker", "by the ranker")],
-)
-def test_the_page_tells_what_the_results_are_ordered_by(ranking, told):
-    asked = answer("a cup")
-    read = Reader(saved_page([replace(asked, result=replace(asked.result, ranking=ranking))], "my-run", {}, WHEN))
-    assert told in read.text
-
-
 @pytest.mark.parametrize("origin", ["javascript:alert(3)", "data:text/html,x", HOSTILE])
 def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     asked = answer(HOSTILE, instruction=HOSTILE)
@@ -106,3 +158,24 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
 
 def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def drawn(items=ITEMS):
+    return strip_view.strip(FOUND, items, True, levels=4)
+
+
+def test_each_level_is_a_column_with_its_code_name_probabilities_items_and_other_codes():
+    read = Reader(saved_strip(drawn(), {"2.17": "cups, bowls"}))
+    tags = [tag for tag, _ in read.tags]
+    assert tags.count("tr") == 8 and tags.count("img") == 4 + 3 + 2
+    for part in ("Modality", "Level 1", "2 Pair", "cups, bowls", "98 %", "30 %", "40", "5 60 %", "One ID is left"):
+        assert part in read.text
+    assert "Ruled out50 %0 %" in read.text
+
+
+def test_hostile_names_and_items_stay_texts():
+    items = {row: (Item(HOSTILE, Modality.TEXT, HOSTILE), None) for row in ITEMS}
+    page = saved_strip(drawn(items), {"2.17": HOSTILE})
+    read = Reader(page)
+    assert {tag for tag, _ in read.tags}.isdisjoint({"script", "img", "style"}) and HOSTILE in read.text
+    assert not re.search(r"<[^>]* on\\w+=", page)

@@ -1,18 +1,23 @@
-"""The steps of the tour over the made-up engine, and the data of its panel."""
+"""The steps of the tour over the made-up engine, and the callbacks of Compare."""
 
 from pathlib import Path
 from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from PIL import Image
 
 from genius.errors import UserError
+from genius.examples import Example, TargetedInstruction
 from genius.explore.tour import Tour, TourStep
-from genius.ui.common.context import Context, ServedRun
-from genius.ui.tour.layout import TourCallbacks, on_view, spelled, step_view
+from genius.schema import Modality
+from genius.search.engine import Engine
+from genius.ui.common.context import Context, ServedRun, Shared
+from genius.ui.compare.layout import compare_tab, hnsw_choice
+from genius.ui.tour.layout import TourCallbacks
+from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
-PAIR = [{"id": "1:0", "codes": [0, 4, 5, 6, 7]}, {"id": "1:3", "codes": [0, 4, 5, 6, 9]}]
 WHOLE = Tour(0, 1, (0, 3), (0, 4, 5, 6), (None, 4, 5), ("features", "codes-9"))
 
 
@@ -53,21 +58,9 @@ def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
         callbacks.on_step(1)
 
 
-def test_the_made_up_run_has_a_tour_without_maps(callbacks):
-    tour = callbacks.tour_of(callbacks.engine.index)
-    assert (tour.several, tour.single, tour.views) == (0, 1, None)
-    assert TourStep.MAP not in tour.steps and {TourStep.INSTRUCTIONS, TourStep.STRIP, TourStep.DENSE} <= {*tour.steps}
-
-
 @pytest.mark.parametrize("number", [None, "2", 0, -3, True, 2.5, [2]])
 def test_a_step_that_is_none_is_the_first(callbacks, number):
     assert callbacks.on_move(gr.EventData(None, {"number": number}))[0]["number"] == 1
-
-
-@pytest.mark.parametrize("address, number", [({"tour": "2"}, 2), ({"tour": "99999999999"}, None), ({"tour": "1"}, 1)])
-def test_an_address_names_a_step(callbacks, address, number):
-    opened = callbacks.on_address(address)[0]
-    assert opened["number"] == (number or opened["of"])
 
 
 @pytest.mark.parametrize("address", [None, {}, [], {"tour": ""}, {"tour": "x"}, {"tour": 2}, {"tour": "-1"}])
@@ -75,16 +68,30 @@ def test_another_address_opens_no_step(callbacks, address):
     assert callbacks.on_address(address) == (None,) * 5
 
 
-def test_texts_are_short_and_name_the_runs_own_codes():
-    for number in range(1, 7):
-        shown = step_view(WHOLE, number, PAIR, EXAMPLES[0])
-        assert shown["title"] and len(shown["text"]) <= 200
-    assert step_view(WHOLE, 1, PAIR, EXAMPLES[0])["title"] == "One picture, three instructions"
-    assert "* · 4 · 5" in step_view(WHOLE, 4, PAIR, EXAMPLES[0])["text"]
-    assert [one["shared"] for one in step_view(WHOLE, 3, PAIR, EXAMPLES[0])["pair"]] == [4, 4]
-    assert [one["name"] for one in step_view(WHOLE, 5, PAIR, EXAMPLES[0])["views"]] == ["features", "codes-9"]
-    assert spelled(3) == "three" and spelled(12) == "12"
+def test_an_example_fills_the_form_and_removes_the_box_because_the_whole_picture_is_searched(tmp_path):
+    picture = Image.new("RGB", (40, 30), "teal")
+    example = Example("One", "", picture, (TargetedInstruction("Find one like this.", Modality.IMAGE),))
+    engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
+    with gr.Blocks() as page:
+        shared = Shared.create(gr.Tabs())
+        with gr.Tab("Compare", id="compare") as tab:
+            compare_tab(Context(engine, ServedRun(Path("tiny"), examples=(example,)), shared), tab)
+    event = next(event for event in page.fns.values() if event.name == "on_example")
+    values = event.fn(0, 3, 5, False, 1.0)
+    filled = {block.elem_id: value for block, value in zip(event.outputs, values, strict=True)}
+    assert filled["compare-part"] is None and filled["compare-picture"] is picture
+    assert filled["compare-instruction"] == "Find one like this." and filled["compare"]["systems"]
 
 
-def test_the_name_of_a_map_is_a_text():
-    assert on_view(SimpleNamespace(name=["x"])) == "['x']" and on_view(SimpleNamespace()) == ""
+@pytest.mark.parametrize(
+    "items, problem, ticked, can_be_ticked, says",
+    [
+        (5_000, None, True, True, "5,000 items is built once"),
+        (2_000_000, None, False, True, "takes a while"),
+        (5_600_000, "It would take 18.6 GB.", False, False, "It would take 18.6 GB."),
+    ],
+)
+def test_hnsw_is_offered_where_its_graph_fits(items, problem, ticked, can_be_ticked, says):
+    engine = SimpleNamespace(index=SimpleNamespace(n=items))
+    choice = hnsw_choice(SimpleNamespace(engine=engine, hnsw_problem=problem))
+    assert (choice.value, choice.interactive) == (ticked, can_be_ticked) and says in choice.info

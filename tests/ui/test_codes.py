@@ -51,49 +51,6 @@ def matching(engine, pattern):
     return np.flatnonzero((codes[:, wanted] == [pattern[level] for level in wanted]).all(1))
 
 
-@pytest.mark.parametrize(
-    "text, pattern", [("0 · 7 · * · 5", (0, 7, None, 5)), ("0.7", (0, 7)), ("*-*-39", (None, None, 39))]
-)
-def test_a_pattern_brings_the_items_that_have_its_codes(tab, engine, text, pattern):
-    shown, rows = opened(tab, text), matching(engine, pattern)
-    assert shown["pattern"] == pattern
-    assert shown["key"] == ".".join("*" if code is None else str(code) for code in pattern)
-    assert shown["summary"]["items"] == f"{len(rows):,} items" and shown["icicle"]["items"] == len(rows)
-    tiles = shown["items"]["groups"][0]["tiles"]
-    assert len(tiles) == min(24, len(rows)) and {tile["row"] for tile in tiles} <= set(rows.tolist())
-
-
-def test_nothing_at_all_opens_everything(tab, engine):
-    shown = opened(tab, "")
-    assert shown["summary"]["items"] == f"{engine.index.n:,} items"
-    assert [child["name"] for child in shown["icicle"]["children"]] == ["0 Image", "1 Text", "2 Pair"]
-
-
-def test_a_pattern_without_items_says_so(tab):
-    shown = opened(tab, "0 · 200")
-    assert shown["summary"]["empty"] and shown["icicle"] is None and shown["nearness"] is None
-    assert shown["items"]["groups"][0]["tiles"] == []
-
-
-def test_the_words_of_every_opening_come_by_one_event_whose_last_call_counts(blocks, tab):
-    (event,) = (event for event in blocks.fns.values() if event.name == "on_meaning")
-    assert event.trigger_mode == "always_last" and opened(tab, "0 · 7")["opened"]
-
-
-def test_what_is_no_pattern_gets_one_sentence(tab):
-    with pytest.raises(UserError, match="is not a code; write numbers"):
-        tab("on_pattern", "<b>", LastOpened())
-
-
-def test_who_comes_without_a_pattern_asks_for_everything_and_nobody_else_does(tab):
-    assert opened(tab, tab("on_first_visit", None, None))["pattern"] == ()
-    assert tab("on_first_visit", (0, 7), None) is None and tab("on_first_visit", None, "0.7") is None
-
-
-def test_an_address_that_names_no_pattern_opens_everything(tab):
-    assert opened(tab, tab("on_first_visit", None, "hello"))["pattern"] == ()
-
-
 def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(tab, engine):
     choices = tab("on_level", 1).choices
     codes = engine.index.codes(range(engine.index.n))[:, 1]
@@ -131,38 +88,6 @@ def test_a_pattern_that_is_opened_while_the_last_one_is_opened_again_stays(tab, 
     assert dict(zip(NAMES, tab("on_changed", last), strict=True))["pattern"] == (1,)
 
 
-def test_meaning_has_words_of_the_code_its_children_and_the_table(tab):
-    meaning, icicle, table = tab("on_meaning", (int(Modality.TEXT), 3))
-    assert meaning["words"] and not meaning["guess"] and meaning["note"].startswith("From ")
-    assert any(child["words"] for child in icicle["children"])
-    assert table["tables"][0]["columns"] == ["code", "items", "share", "in common"]
-
-
-def test_while_words_are_collected_the_panel_says_so_or_how_to_read_the_tab(tab):
-    assert opened(tab, "1 · 3")["meaning"]["paragraphs"] == ["Collecting the words that set these items apart…"]
-    assert opened(tab, "")["meaning"]["title"] == "How to read this"
-    assert opened(tab, "0 · 200")["meaning"] is None
-
-
-def test_of_what_nothing_matches_nothing_is_meant(tab):
-    assert tab("on_meaning", (0, 200)) == (None, None, None)
-
-
-def test_of_everything_it_is_said_how_to_read_it(tab):
-    introduction, _, table = tab("on_meaning", ())
-    assert introduction["title"] == "How to read this" and len(table["tables"][0]["rows"]) == 3
-
-
-def test_without_a_pattern_there_is_no_meaning(tab):
-    with pytest.raises(UserError, match="No pattern is open"):
-        tab("on_meaning", None)
-
-
-def test_pictures_get_guesses(tab):
-    meaning, _, _ = tab("on_meaning", (int(Modality.IMAGE), 3))
-    assert meaning["guess"]
-
-
 def page(tab, pattern, **event):
     return tab("on_page", gr.EventData(None, event), pattern)
 
@@ -190,10 +115,6 @@ def test_a_page_that_ended_since_is_the_last_one_and_of_a_modality_that_is_gone_
 def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
     with pytest.raises(UserError, match="There is no such page; reload the page."):
         page(tab, (0,), **event)
-
-
-def test_an_item_brings_its_card(tab):
-    assert tab("on_item", gr.EventData(None, {"id": "1:5"}))["id"] == "1:5"
 
 
 @pytest.mark.parametrize("written", [None, "{", "[]", '{"codes": {"factors": 7}}'])

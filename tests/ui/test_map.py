@@ -1,24 +1,103 @@
+"""The Map tab's callbacks over HTTP, on a tiny run with made-up maps, and its figure."""
+
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from plotly.graph_objects import Figure
 
-from genius.explore.map_colors import Palette, group_by_value, nearest_points
+from genius.explore.map_colors import Palette, group_by_value
+from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MODALITY_SYMBOLS
-from genius.ui.map.figure import (
-    OKABE_ITO,
-    SHADES,
-    UNGROUPED_COLOR,
-    Drawing,
-    PlacedQuery,
-    group_colors,
-    last_query_figure,
-    map_figure,
-)
+from genius.ui.map import callbacks
+from genius.ui.map.figure import OKABE_ITO, SHADES, UNGROUPED_COLOR, Drawing, group_colors, map_figure
+from genius.ui.map.view import map_note
 from tests.ui.fake_engine import FakeIndex
-from tests.ui.fake_maps import QUERIES, many_maps
+from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
+
+DRAWN = ("features", "modality", 1, "drawn", "pan", None)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with serving_maps(tmp_path_factory.mktemp("map") / "run") as page:
+        yield page
+
+
+def data(answer):
+    assert answer["success"], answer
+    return answer["output"]["data"]
+
+
+def error(answer):
+    assert not answer["success"]
+    return answer["output"]["error"]
+
+
+def test_a_map_its_sentences_and_its_table(ask):
+    figure, note, table = data(ask("on_map", *DRAWN))
+    assert {trace["name"] for trace in json.loads(figure)["data"]} == {"Image", "Text", "Pair", "test questions"}
+    said = " ".join(note["sentences"])
+    assert "39 of 40 items" in said and note["table"] is None
+    assert [(row["label"], row["counts"]) for row in table["rows"]] == [
+        ("Image", [13, 13, 0, 0]),
+        ("Text", [13, 0, 13, 0]),
+        ("Pair", [13, 0, 0, 13]),
+    ]
+
+
+def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
+    for view in ("codes-4", "codes-4-plain"):
+        _, note, _ = data(ask("on_map", view, *DRAWN[1:]))
+        assert ["items in the largest bucket", "3", "4,321"] in note["table"]["rows"]
+    said = " ".join(note["sentences"])
+    assert f"{FEW} different points" in said and "no contrastive loss" in said
+
+
+@pytest.mark.parametrize("weight", [None, 0.0, 0.16])
+def test_a_second_training_that_kept_a_contrastive_loss_says_so(weight):
+    maps = many_maps()
+    if weight is not None:
+        maps = replace(maps, health=maps.health | {"without": maps.health["without"] | {COARSE: weight}})
+    palette = SimpleNamespace(maps=maps, index=FakeIndex(), points=np.arange(len(maps.keys)), whole=True)
+    said = " ".join(map_note(palette, 2, len(FakeIndex.code_sizes), False)["sentences"])
+    assert ("still drew items of the same kind together" in said) == bool(weight)
+
+
+@pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])
+def test_a_point_that_is_none_is_told(ask, value):
+    assert "That point does not exist" in error(ask("on_point", event={"value": value}))
+
+
+def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
+    monkeypatch.setattr(callbacks, "MAX_TILES", 4)
+    inside = [4, 1, 7, 10, 13]
+    points = [{"value": row} for row in [-3, 39, "2", None, *inside]]  # a query, what is not drawn, what is none
+    found, gallery = data(ask("on_lasso", event={"points": points, "total": len(points)}))
+    assert (found["total"], found["saved"], found["label"]) == (5, 5, "inside the lasso")
+    assert [tile["row"] for tile in gallery["groups"][0]["tiles"]] == sorted(inside)[:4]
+    csv, saved = found["files"]
+    assert [record["item"] for record in json.loads(saved["text"])] == [f"0:{row}" for row in sorted(inside)]
+    assert csv["text"].startswith("\ufeffitem,") and csv["text"].count("\r\n") == 6
+    assert data(ask("on_lasso", event={"points": [], "total": 0})) == [None, None]
+
+
+def test_words_of_a_selection_are_its_texts_or_the_encoders(ask):
+    texts, _ = data(ask("on_lasso", event={"points": [{"value": row} for row in (1, 4, 7)], "total": 3}))
+    assert texts["words"] and not texts["guess"] and all(word["share"].endswith(" %") for word in texts["words"])
+    pictures, _ = data(ask("on_lasso", event={"points": [{"value": row} for row in (0, 3, 6)], "total": 3}))
+    assert all(word["share"] is None for word in pictures["words"])
+
+
+@pytest.mark.parametrize("points", [5, "x", [None], [{"value": 1}, 7], {"value": 1}])
+def test_a_lasso_without_points_is_refused(ask, points):
+    assert "points do not exist" in error(ask("on_lasso", event={"points": points}))
+
+
+def test_a_level_is_a_whole_number(ask):
+    assert "whole number from 1 to 3" in error(ask("on_map", "features", "code", 2.5, *DRAWN[3:]))
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +121,6 @@ def test_every_item_is_drawn_once_with_its_number_and_the_shape_of_its_modality(
         for trace in traces:
             modalities = set((palette.rows[trace.customdata] % 3).tolist())
             assert [MODALITY_SYMBOLS[modality] for modality in modalities] == [trace.marker.symbol]
-
-
-def test_a_point_lies_where_its_item_does(drawing, palette):
-    for view in (0, 1):
-        for trace in items(map_figure(replace(drawing, view=view))):
-            assert np.allclose(np.stack([trace.x, trace.y], 1), palette.maps.places[view, trace.customdata])
-
-
-def test_items_that_were_removed_are_not_drawn(drawing, palette):
-    groups = [replace(group, members=group.members[group.members > 9]) for group in palette.by_modality()]
-    for values in (None, np.linspace(0, 1, len(palette.rows))):
-        traces = items(map_figure(replace(drawing, groups=groups, values=values)))
-        assert min(trace.customdata.min() for trace in traces) == 10
 
 
 def test_queries_are_drawn_as_numbers_below_zero_and_may_be_hidden(drawing):
@@ -92,19 +158,6 @@ def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_t
     assert [color for _, color in bar.marker.colorscale[::2]] == SHADES
     legend = [trace.name for trace in traces if trace.showlegend]
     assert len(legend) == len({*legend}) == len({trace.name for trace in traces})
-
-
-def test_items_of_one_value_are_drawn(drawing):
-    values = np.full(len(drawing.maps.keys), 0.5, dtype=np.float32)
-    _, *traces = map_figure(replace(drawing, values=values)).data
-    assert sum(len(trace.x) for trace in items(Figure(traces))) == len(values)
-
-
-def test_the_visitors_query_lies_among_its_nearest_items(drawing, palette):
-    points, weights = nearest_points(palette.similarity(np.ones(16, dtype=np.float32) / 4))
-    star = last_query_figure(PlacedQuery("<i>mug</i>", points, weights), drawing.maps, 0).data[-1]
-    assert np.allclose([star.x[0], star.y[0]], weights @ palette.maps.places[0, points], atol=1e-6)
-    assert "&lt;i&gt;mug&lt;/i&gt;" in star.hovertemplate
 
 
 def test_names_of_the_data_are_no_markup(drawing, palette):

@@ -1,0 +1,302 @@
+"""What several tabs use: panels, uploads, figures, cards, and how things are written."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import gradio as gr
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from gradio.data_classes import ImageData
+from PIL import Image
+
+from genius.errors import UserError
+from genius.explore.code_names import CodeName
+from genius.schema import Item, Modality
+from genius.ui.common import formatting
+from genius.ui.common.code_pictures import pictures
+from genius.ui.common.components import (
+    LARGEST_SIDE,
+    UI_FOLDER,
+    Panel,
+    UploadCache,
+    UploadedImage,
+    part_of,
+    target_choice,
+    target_of,
+)
+from genius.ui.common.context import Context, ServedRun, Shared
+from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, base_layout, escaped
+from genius.ui.common.item_card import ItemCard, item_card_view, on_code
+from genius.ui.serving import page_head
+from tests.ui.fake_engine import FakeEngine
+from tests.waiting import wait_until
+
+SCRIPTS = [file for file in sorted(UI_FOLDER.glob("*/*.js")) if "const draw = " in file.read_text()]
+
+
+@pytest.mark.parametrize("script", [str(file.relative_to(UI_FOLDER)) for file in SCRIPTS])
+def test_no_panel_interpolates_data_or_writes_markup(script):
+    panel = Panel("name", script)
+    assert panel.html_template == '<div class="panel"></div>'
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert forbidden not in panel.js_on_load
+
+
+def test_a_panel_hands_data_over_as_json_text_that_the_page_does_not_translate():
+    data = {"text": "${alert(1)}<script> – __i18n__{"}
+    sent = Panel("cards", "search/cards.js").postprocess(data)
+    assert json.loads(sent) == data and "__i18n__" not in sent
+    assert Panel("cards", "search/cards.js").postprocess(None) is None
+
+
+def test_the_style_and_scripts_name_no_other_host():
+    for file in [*UI_FOLDER.glob("*/*.js"), *UI_FOLDER.glob("*/*.css")]:
+        text = file.read_text()
+        assert "http:" not in text and "https:" not in text and "@import" not in text, file.name
+
+
+def test_an_upload_is_handed_over_unopened(tmp_path):
+    picture = UploadedImage()
+    picture.GRADIO_CACHE = str(tmp_path)
+    (tmp_path / "bomb.png").write_text("no picture at all")
+    path = str(tmp_path / "bomb.png")
+    assert picture.preprocess(ImageData(path=path, url="/file=bomb.png")) == path
+    assert picture.preprocess(None) is None
+
+
+def test_a_path_outside_the_uploads_is_refused(tmp_path):
+    picture = UploadedImage()
+    picture.GRADIO_CACHE = str(tmp_path / "uploads")
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / "link.png").symlink_to("/etc/hostname")
+    for path in ("cat.png", "uploads/../cat.png", "uploads/link.png"):
+        with pytest.raises(UserError, match="Upload the picture as a file"):
+            picture.preprocess(ImageData(path=str(tmp_path / path)))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        ImageData(url="data:image/png;base64,AAAA", path="x.png"),
+        ImageData(url="data:image/png;base64,AAAA"),
+        ImageData(),
+    ],
+)
+def test_embedded_data_is_refused(payload):
+    with pytest.raises(UserError, match="Upload the picture as a file"):
+        UploadedImage().preprocess(payload)
+
+
+def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
+    uploads = UploadCache()
+    assert uploads.open(str(photo), None) is uploads.open(str(photo), None)
+    assert uploads.open(str(photo), (0.5, 0.0, 1.0, 1.0)).size == (128, 256)
+    Image.new("RGB", (3 * LARGEST_SIDE, LARGEST_SIDE)).save(tmp_path / "large.png")
+    assert uploads.open(str(tmp_path / "large.png"), None).size == (LARGEST_SIDE, LARGEST_SIDE // 3)
+
+
+def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(photo):
+    uploads = UploadCache(seconds=0.05)
+    for _ in range(2):
+        first = uploads.open(str(photo), None)
+        wait_until(lambda: not uploads._opened.cache_info().currsize)
+        assert uploads.open(str(photo), None) is not first
+
+
+def test_what_scrolls_is_reached_by_the_keyboard_and_has_a_name():
+    """scrollRegion of nodes.js sees to both."""
+    scripts = {file.name: file.read_text() for file in UI_FOLDER.glob("*/*.js")}
+    assert "tabindex: '0', role: 'region', 'aria-label': label" in scripts.pop("nodes.js")
+    assert sum("scrollRegion(" in script for script in scripts.values()) > 8
+    assert [name for name, script in scripts.items() if "class: 'scroll" in script] == []
+
+
+BOX = {"left": 0.25, "top": 0, "right": 0.5, "bottom": 1}
+
+
+def test_a_box_is_four_edges_and_nothing_is_the_whole_picture():
+    assert part_of(BOX) == (0.25, 0, 0.5, 1) and part_of(None) is None and part_of("") is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[], "0,0,1,1", {}, {**BOX, "left": "0"}, {**BOX, "right": None}, {**BOX, "top": True}, {"left": 0, "top": 0}],
+)
+def test_what_is_no_box_gets_one_sentence(value):
+    with pytest.raises(UserError, match="is not a box; mark it again"):
+        part_of(value)
+
+
+@pytest.mark.parametrize(
+    "edges", [{"left": 0.5}, {"left": 0.6}, {"right": 1.01}, {"top": -0.1}, {"bottom": float("nan")}, {"bottom": 1e400}]
+)
+def test_a_box_outside_of_the_picture_or_without_extent_gets_one_sentence(edges):
+    with pytest.raises(UserError, match="lies outside of the picture"):
+        part_of(BOX | edges)
+
+
+def test_only_what_the_index_holds_is_offered():
+    index = SimpleNamespace(modalities=np.array([2, 0, 2], dtype=np.uint8))
+    choice = target_choice(index, "target")
+    assert [value for _, value in choice.choices] == ["any", "image", "pair"] and choice.value == "any"
+    assert [target_of(value) for _, value in choice.choices] == [None, Modality.IMAGE, Modality.PAIR]
+
+
+@pytest.mark.parametrize("name", ["sound", "IMAGE", None, 0, ["text"]])
+def test_another_name_gets_one_sentence_with_the_choices(name):
+    with pytest.raises(UserError, match="must be one of any, image, text, pair, not"):
+        target_of(name)
+
+
+def test_a_figure_travels_as_json_and_nothing_as_nothing():
+    figure = base_layout(go.Figure(go.Scatter(x=[1], y=[2], customdata=[7])))
+    sent = json.loads(PlotlyFigure("figure", "one point").postprocess(figure))
+    assert sent["data"][0]["customdata"] == [7]
+    assert PlotlyFigure("figure", "one point").postprocess(None) is None
+
+
+def test_the_script_is_that_of_the_installed_plotly():
+    assert PLOTLY.is_file() and "/" not in PLOTLY_ADDRESS, "no folder of the server is told"
+    assert f'src="{PLOTLY_ADDRESS}"' in PlotlyFigure("figure", "one point").head
+    assert f'href="{PLOTLY_ADDRESS}"' in page_head(), "fetched before the first figure is opened"
+
+
+def test_data_in_a_hover_names_no_value():
+    assert escaped("100%{x}") == "100%&#123;x}"
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+def event(**data):
+    return gr.EventData(None, data)
+
+
+def test_a_card_has_what_its_script_draws(engine):
+    drawn = item_card_view(engine, engine.index.item(5).id)
+    assert (drawn["id"], drawn["modality"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
+    assert drawn["picture"].startswith("data:image/webp;base64,") and len(drawn["codes"]) == 9
+    assert len(drawn["neighbours"]) == 8
+    for near in drawn["neighbours"]:
+        assert (near["picture"] is None) == (near["modality"] == "text") and near["cosine"].startswith("0.")
+
+
+def test_gradio_can_copy_a_card_that_a_callback_skips(engine):
+    with gr.Blocks() as blocks:
+        with gr.Tabs() as tabs:
+            pass
+        card = ItemCard("card", Context(engine, ServedRun(Path("made-up")), Shared.create(tabs)))
+    wired = len(blocks.fns)
+    copy = ItemCard(**{**card.constructor_args, "render": False})  # as gr.Blocks.postprocess_data does for gr.skip()
+    assert copy.elem_id == "card" and len(blocks.fns) == wired > 0
+
+
+@pytest.mark.parametrize("codes", [None, "0.17", [0, "*"], [True], {"0": 1}])
+def test_what_is_no_list_of_codes_gets_one_sentence(codes):
+    with pytest.raises(UserError, match="Invalid ID"):
+        on_code(event(codes=codes))
+
+
+class Namer:
+    """Names of two prefixes; the items of one were removed since."""
+
+    names: ClassVar = {
+        (0, 17): CodeName(("boat",), ("1:0", "1:300")),
+        (0, 18): CodeName((), ("9:1",)),
+        (1, 4): CodeName(("cup",), ()),
+    }
+
+    def name(self, prefix):
+        return self.names.get(prefix)
+
+
+@pytest.fixture(scope="module")
+def index():
+    return FakeEngine().index
+
+
+def test_a_code_has_the_pictures_that_are_stored_with_its_name(index):
+    found = pictures(Namer(), index, "0.17")
+    assert found["prefix"] == "0.17" and len(found["pictures"]) == 2
+    assert all(one["picture"].startswith("data:image/webp;base64,") and one["label"] for one in found["pictures"])
+
+
+@pytest.mark.parametrize("prefix", ["0.18", "1.4", "0.99"])
+def test_a_code_without_pictures_has_an_empty_answer_so_that_it_is_asked_once(index, prefix):
+    assert pictures(Namer(), index, prefix) == {"prefix": prefix, "pictures": []}
+
+
+@pytest.mark.parametrize("prefix", [None, 3, "", "0.", "0.x", "../0", "0" * 99, ["0"], "0.17\n"])
+def test_what_is_no_prefix_gets_no_answer(index, prefix):
+    assert pictures(Namer(), index, prefix) is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)//https://example.org",
+        "data:text/html,hello",
+        "ftp://example.org",
+        "//example.org",
+        "https:example.org",
+        "https://",
+        "https://[",
+        "https://example.org/\njavascript:",
+        "https://example.org and more",
+        " https://example.org",
+        "A set of photographs",
+    ],
+)
+def test_any_other_origin_is_text(origin):
+    assert formatting.provenance_view({"origin": origin}) == {"origin": origin}
+
+
+def test_provenance_is_shown_only_where_it_is_known_and_long_fields_are_cut():
+    assert formatting.provenance_view({}) is None
+    shown = formatting.provenance_view({"credit": "a" * 1000, "licence": "CC BY 2.0"})
+    assert shown == {"credit": "a" * formatting.LONGEST_FIELD, "licence": "CC BY 2.0"}
+
+
+def test_suggestions_come_once_those_that_fit_first_then_by_target():
+    known = [
+        (Modality.TEXT, Modality.PAIR, "b"),
+        (Modality.TEXT, Modality.IMAGE, "a"),
+        (Modality.IMAGE, Modality.TEXT, "c"),
+        (Modality.TEXT, Modality.IMAGE, "a"),
+    ]
+    assert formatting.suggest_instructions(known, Modality.TEXT) == ["a", "b", "c"]
+    assert formatting.suggest_instructions(known, Modality.IMAGE) == ["c", "a", "b"]
+    assert formatting.suggest_instructions(known, None) == ["a", "c", "b"]
+    assert formatting.suggest_instructions([], Modality.PAIR) == []
+
+
+def test_the_shortest_instruction_stands_for_each_target_texts_first():
+    known = [
+        (Modality.IMAGE, Modality.IMAGE, "Find similar pictures."),
+        (Modality.IMAGE, Modality.TEXT, "Name what this is."),
+        (Modality.IMAGE, Modality.TEXT, "What is this?"),
+        (Modality.TEXT, Modality.TEXT, "?"),
+    ]
+    shortest = formatting.shortest_instructions
+    assert shortest(known, Modality.IMAGE) == ["What is this?", "Find similar pictures."]
+    assert shortest(known, Modality.PAIR) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "label"),
+    [
+        ("A red\n mug.", '{"title": "cup"}', "A red mug."),
+        ("", '{"kind": "food", "category": "apple"}', "Image: apple"),
+        ("", '{"category": "shoes", "title": "shoes for children"}', "Image: shoes for children"),
+        ("", '{"category": 3, "credit": "Ada"}', "Image 5:611"),
+        ("", "not JSON", "Image 5:611"),
+    ],
+)
+def test_an_item_is_called_by_its_text_or_by_what_it_shows(text, source, label):
+    assert formatting.item_label(Item("5:611", Modality.IMAGE, text, source=source)) == label

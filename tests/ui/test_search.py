@@ -1,0 +1,308 @@
+"""What the callbacks of the Search tab answer, over a made-up engine, and the history."""
+
+import inspect
+import io
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import gradio as gr
+import pytest
+from gradio.helpers import special_args
+from PIL import Image
+
+from genius.errors import UserError
+from genius.schema import Modality, SearchOptions
+from genius.ui.common.about import About
+from genius.ui.common.context import Context, ServedRun, Shared
+from genius.ui.common.links import SEARCH_FIELDS
+from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
+from genius.ui.search.history import MAX_ENTRIES, Entry, add_entry, address_fields, entry_at, history_view, read_entries
+from genius.ui.search.layout import search_tab
+from genius.ui.search.newest import Newest, if_still_shown, newest_only
+from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
+from tests.ui.tiny_page import callback
+from tests.waiting import WAIT
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
+
+
+@pytest.fixture(scope="module")
+def page(engine):
+    """The tab alone."""
+    with gr.Blocks() as page:
+        shared = Shared.create(gr.Tabs())
+        with gr.Tab("Search", id="search") as tab:
+            search_tab(Context(engine, ServedRun(Path("made-up"), examples=EXAMPLES), shared), tab)
+    return page
+
+
+def search(
+    page,
+    text,
+    picture=None,
+    instruction="",
+    beams=5,
+    k=3,
+    rerank=True,
+    mode="set",
+    target="any",
+    stored=None,
+    box=None,
+    pictured="",
+):
+    asked = callback(page, "on_search")
+    return found(asked(text, picture, instruction, box, pictured, stored or [], beams, k, rerank, mode, target))
+
+
+def found(outputs):
+    """What a search shows, without the values of the form, which may stand before it."""
+    return SearchOutputs(*outputs[-len(SearchOutputs._fields) :])
+
+
+def address(shown):
+    return tuple(getattr(shown, name) for name in SEARCH_FIELDS)
+
+
+def send(page, name, message):
+    """The same."""
+    return callback(page, name)(message, [], 5, 3, True, "set", "any")
+
+
+def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
+    search(page, "a red mug", str(photo), "Find one.", 7, 4, False, "fast", "text")
+    query, options = engine.queries[-1]
+    assert (query.text, query.instruction) == ("a red mug", "Find one.")
+    assert query.image.size == (256, 256) and query.image.mode == "RGB"
+    assert options == SearchOptions(beams=7, k=4, rerank=False, mode="fast", modality=Modality.TEXT, trace=True)
+
+
+@pytest.mark.parametrize(
+    "text, instruction, sentence",
+    [
+        ("", "", "Type a description, add a picture, or both."),
+        ("   ", "Find one.", "Type a description, add a picture, or both."),
+        ("x" * 50_000, "", "The description has 50,000 characters; shorten it to 10,000."),
+        ("mug", "x" * 10_001, "The instruction has 10,001 characters; shorten it to 10,000."),
+        ({"a": 1}, "", "The description must be a text."),
+        ("mug", ["Find one."], "The instruction must be a text."),
+    ],
+)
+def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
+    with pytest.raises(UserError) as caught:
+        search(page, text, instruction=instruction)
+    assert str(caught.value) == sentence
+
+
+def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
+    (tmp_path / "cat.png").write_text("no picture")
+    with pytest.raises(UserError, match="^'?cat.png is not a readable PNG, JPEG or WebP image") as caught:
+        search(page, "", str(tmp_path / "cat.png"))
+    assert str(tmp_path) not in str(caught.value)
+
+
+@pytest.mark.parametrize("modality", Modality)
+def test_suggestions_that_fit_what_was_given_come_first(page, modality):
+    suggested, _ = callback(page, "on_kind")(modality.name.lower())
+    offered = [choice for choice, _ in suggested.choices]
+    fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
+    assert offered[: len(fitting)] == fitting
+    assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
+
+
+def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
+    words = search(page, "mug", instruction="Find one.")
+    assert address(words) == ("mug", "Find one.", "", "")
+    both = search(page, "mug", str(photo), stored=words.stored)
+    assert address(both) == ("",) * 4 and [entry["picture"] for entry in both.stored] == [True, False]
+    assert search(page, "", str(photo), stored=both.stored).stored == both.stored
+
+
+def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_is_left_to_the_search(
+    page, engine, photo, tmp_path
+):
+    callback(page, "on_upload")(str(photo))
+    assert len(engine.cached_images) == 1 and engine.cached_images[0].mode == "RGB"
+    (tmp_path / "bad.png").write_text("no picture")
+    for path in (None, str(tmp_path / "bad.png")):
+        callback(page, "on_upload")(path)
+    assert len(engine.cached_images) == 1
+
+
+def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
+    about = About(ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",))
+    callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), about=about), None))
+    settings = (5, 3, True, "set", "any")
+    for text, picture, instruction, expected in (
+        ("", str(photo), "", "Explain this."),
+        ("What is this?", str(photo), "", "Answer this."),
+        ("", str(photo), "Find one.", "Find one."),
+        ("a mug", None, "", "Picture this."),
+        ("a mug", None, "Find one.", "Find one."),
+    ):
+        callbacks.on_search(text, picture, instruction, None, "", [], *settings)
+        assert engine.queries[-1][0].instruction == expected
+    text, _, instruction, _, _, shown, *_ = callbacks.on_ask({"text": "a mug"}, [], *settings)  # from an address
+    assert engine.queries[-1][0].instruction == shown["added"] == "Picture this." and (text, instruction) == (
+        "a mug",
+        "",
+    )
+
+
+@pytest.fixture
+def in_form(engine, tmp_path):
+    """The picture of item 1:300 as Gradio keeps it for the form: a file, written with loss."""
+    file = tmp_path / "image.webp"
+    Image.open(io.BytesIO(engine.index.thumbnail(300))).save(file, quality=10)
+    return str(file)
+
+
+def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_the_history(page, engine, in_form):
+    shown = search(page, "in red", in_form, "Find one.", pictured="1:300")
+    assert address(shown) == ("in red", "Find one.", "", "1:300") and shown.summary["address"] == ""
+    assert shown.stored[0]["pictured"] == "1:300" and not shown.stored[0]["picture"]
+    asked = engine.queries[-1][0].image
+    send(page, "on_ask", {"text": "in red", "instruction": "Find one.", "picture": "1:300"})
+    assert engine.queries[-1][0].image.tobytes() == asked.tobytes()  # the address finds the same
+    event = gr.EventData(None, {"instruction": "Find its page."})
+    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, True, "set", "any")
+    assert address(found(quick)) == ("in red", "Find its page.", "", "1:300")
+
+
+def test_a_marked_part_of_the_picture_of_an_item_is_the_visitors_own(page, engine, in_form):
+    box = {"left": 0.5, "top": 0, "right": 1, "bottom": 1}
+    shown = search(page, "in red", in_form, box=box, pictured="1:300")
+    assert engine.queries[-1][0].image.size == (96, 128) and address(shown) == ("",) * 4 and shown.summary["part"]
+
+
+def event(**data):
+    return gr.EventData(None, data)
+
+
+def test_a_visitors_last_search_keeps_only_a_small_copy_of_the_picture(page, engine, tmp_path):
+    Image.new("RGB", (1200, 600), "teal").save(tmp_path / "photo.png")
+    shown = search(page, "mug", str(tmp_path / "photo.png"))
+    assert engine.queries[-1][0].image.size == (1024, 512)
+    assert shown.last_query.query.image.size == (256, 128) and shown.last_query.query.text == "mug"
+    saved = callback(page, "on_save_page")(shown.answers)
+    assert "The picture of the query" in saved["text"]
+
+
+def test_the_latest_comes_first_and_each_once():
+    stored = []
+    for text in ("a", "b", "a"):
+        stored = add_entry(stored, Entry(text, "Find it."))
+    assert read_entries(stored) == [Entry("a", "Find it."), Entry("b", "Find it.")]
+
+
+def test_an_uploaded_picture_alone_leaves_nothing_to_ask_again():
+    stored = add_entry([], Entry("mug"))
+    assert add_entry(stored, Entry(instruction="Find it.", picture=True)) == stored
+
+
+@pytest.mark.parametrize("stored", [None, {}, "x", 3, [None, 3, "x", []]])
+def test_what_is_no_history_is_an_empty_one(stored):
+    assert read_entries(stored) == [] and history_view(read_entries(stored)) == {"entries": []}
+
+
+def test_what_a_browser_sends_is_made_texts_of_bounded_length():
+    (entry,) = read_entries([{"text": "x" * 50_000, "instruction": ["<b>"], "item": 5, "picture": "yes", "more": 1}])
+    assert entry == Entry("x" * 10_000, "['<b>']", "5", False)
+    assert len(read_entries([{"text": "x"}] * 1000)) == MAX_ENTRIES
+
+
+@pytest.mark.parametrize("index", [1, -1, True, None, "0", 0.0])
+def test_an_entry_that_is_not_there_gets_one_sentence(index):
+    stored = [asdict(Entry("mug"))]
+    assert entry_at(stored, 0) == Entry("mug")
+    with pytest.raises(UserError, match="no longer in the history"):
+        entry_at(stored, index)
+
+
+def test_an_address_tells_words_or_an_item_and_nothing_of_a_picture():
+    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "", "")
+    assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "")
+    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("",) * 4
+    assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1")
+
+
+def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called():
+    entries = [Entry("mug", "Find it."), Entry(item="5:1"), Entry("blue", pictured="5:1"), Entry(item="9:9")]
+    items = [(None, None), ("“a cup”", b"webp"), ("“a cup”", None), (None, None)]
+    shown = history_view(entries, items)["entries"]
+    assert [entry["title"] for entry in shown] == [
+        "“mug”",
+        "Like “a cup”",
+        "“blue” and the picture of “a cup”",
+        "Like an item that was removed",
+    ]
+    assert [entry["thumbnail"] for entry in shown] == [None, "data:image/webp;base64,d2VicA==", None, None]
+
+
+def while_waiting(newest, wrap, answer, then):
+    """What an event returns if `then` happens before it ends."""
+    begun, go, returned = threading.Event(), threading.Event(), []
+
+    def slow():
+        begun.set()
+        assert go.wait(WAIT)
+        return answer
+
+    running = threading.Thread(target=lambda: returned.append(wrap(slow)(newest)))
+    running.start()
+    assert begun.wait(WAIT)
+    then()
+    go.set()
+    running.join(WAIT)
+    return returned[0]
+
+
+def test_a_search_that_ends_after_a_later_one_changes_nothing():
+    newest = Newest()
+    later = newest_only(lambda text: text)
+    assert while_waiting(newest, newest_only, "old", lambda: later("new", newest)) == gr.skip()
+    assert while_waiting(newest, newest_only, "newest", lambda: later("other", Newest())) == "newest"
+
+
+def test_an_explanation_of_results_that_were_replaced_meanwhile_changes_nothing():
+    newest, search = Newest(), newest_only(lambda: "found")
+    assert while_waiting(newest, if_still_shown, "why", lambda: search(newest)) == gr.skip()
+    assert while_waiting(newest, if_still_shown, "why", lambda: None) == "why"
+
+
+def test_the_results_of_a_search_are_shown_although_a_later_one_failed():
+    newest = Newest()
+
+    def fail():
+        raise UserError("Type a description.")
+
+    def later():
+        with pytest.raises(UserError):
+            newest_only(fail)(newest)
+
+    assert while_waiting(newest, newest_only, "found", later) == "found"
+
+
+def test_of_two_choices_in_one_panel_the_later_one_counts():
+    newest = Newest()
+
+    def in_strip(explain):
+        return if_still_shown(explain, "strip")
+
+    assert while_waiting(newest, in_strip, "old", lambda: in_strip(lambda: "new")(newest)) == gr.skip()
+    assert while_waiting(newest, in_strip, "new", lambda: if_still_shown(lambda: "other", "why")(newest)) == "new"
+
+
+def test_gradio_sees_the_arguments_of_the_callback_itself():
+    def on_example(event: gr.EventData, stored, *settings):
+        return event, stored, settings
+
+    newest, event = Newest(), gr.EventData(None, {"index": 1})
+    answered = newest_only(on_example)
+    given, *_ = special_args(answered, [[], 5, newest], event_data=event)
+    picked, *rest = answered(*given)
+    assert (picked.index, *rest) == (1, [], (5,)) and answered.__name__ == "on_example"
+    assert [*inspect.signature(if_still_shown(lambda known: None)).parameters] == ["known", "newest"]
