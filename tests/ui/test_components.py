@@ -58,34 +58,20 @@ def test_the_style_and_scripts_name_no_other_host():
         assert "http:" not in text and "https:" not in text and "@import" not in text, file.name
 
 
-def test_an_upload_is_handed_over_unopened(tmp_path):
-    picture = UploadedImage()
-    picture.GRADIO_CACHE = str(tmp_path)
+def test_an_upload_is_handed_over_unopened(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
     (tmp_path / "bomb.png").write_text("no picture at all")
     path = str(tmp_path / "bomb.png")
-    assert picture.preprocess(ImageData(path=path, url="/file=bomb.png")) == path
-    assert picture.preprocess(None) is None
+    assert UploadedImage().preprocess(ImageData(path=path, url="/file=bomb.png")) == path
+    assert UploadedImage().preprocess(None) is None
 
 
-def test_a_path_outside_the_uploads_is_refused(tmp_path):
-    picture = UploadedImage()
-    picture.GRADIO_CACHE = str(tmp_path / "uploads")
+@pytest.mark.parametrize("path", ["cat.png", "uploads/../cat.png", "uploads/link.png", None])
+def test_what_is_no_upload_is_refused(tmp_path, monkeypatch, path):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "link.png").symlink_to("/etc/hostname")
-    for path in ("cat.png", "uploads/../cat.png", "uploads/link.png"):
-        with pytest.raises(UserError, match="Upload the picture as a file"):
-            picture.preprocess(ImageData(path=str(tmp_path / path)))
-
-
-@pytest.mark.parametrize(
-    "payload",
-    [
-        ImageData(url="data:image/png;base64,AAAA", path="x.png"),
-        ImageData(url="data:image/png;base64,AAAA"),
-        ImageData(),
-    ],
-)
-def test_embedded_data_is_refused(payload):
+    payload = ImageData(url="data:image/png;base64,AAAA") if path is None else ImageData(path=str(tmp_path / path))
     with pytest.raises(UserError, match="Upload the picture as a file"):
         UploadedImage().preprocess(payload)
 

@@ -2,18 +2,15 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from plotly.graph_objects import Figure
 
 from genius.explore.map_colors import Palette, group_by_value
-from genius.explore.map_data import COARSE
 from genius.ui.common.figures import MODALITY_SYMBOLS
 from genius.ui.map import callbacks
 from genius.ui.map.figure import OKABE_ITO, SHADES, UNGROUPED_COLOR, Drawing, group_colors, map_figure
-from genius.ui.map.view import map_note
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
 
@@ -54,16 +51,6 @@ def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
         assert ["items in the largest bucket", "3", "4,321"] in note["table"]["rows"]
     said = " ".join(note["sentences"])
     assert f"{FEW} different points" in said and "no contrastive loss" in said
-
-
-@pytest.mark.parametrize("weight", [None, 0.0, 0.16])
-def test_a_second_training_that_kept_a_contrastive_loss_says_so(weight):
-    maps = many_maps()
-    if weight is not None:
-        maps = replace(maps, health=maps.health | {"without": maps.health["without"] | {COARSE: weight}})
-    palette = SimpleNamespace(maps=maps, index=FakeIndex(), points=np.arange(len(maps.keys)), whole=True)
-    said = " ".join(map_note(palette, 2, len(FakeIndex.code_sizes), False)["sentences"])
-    assert ("still drew items of the same kind together" in said) == bool(weight)
 
 
 @pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.ui.browser.actions import hold_upload
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
 
@@ -42,14 +43,12 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
 
 
 def test_a_comparison_waits_for_the_picture_that_is_being_uploaded(visit, photo):
-    page, held = opened(visit()), []
-    page.route("**/upload?*", lambda route: held.append(route))
-    page.set_input_files("#compare-picture input[type=file]", photo)
-    page.locator("#compare-picture .uploading").wait_for()
+    page = opened(visit())
+    release = hold_upload(page, photo, "#compare-picture")
     page.fill("#compare-text textarea", "A red dog.")
     page.press("#compare-text textarea", "Enter")
     page.locator("#compare-go[data-waiting]").wait_for()
-    held[0].continue_()
+    release()
     page.locator("#compare .sentence", has_text="“A red dog.” and the picture").wait_for()
 
 

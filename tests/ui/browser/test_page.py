@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.ui.browser.actions import asked, search, upload
+from tests.ui.browser.actions import asked, hold_upload, search, upload
 from tests.ui.fake_engine import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -172,16 +172,14 @@ def test_a_photo_from_the_camera_is_searched(visit, served):
 
 @pytest.mark.parametrize("ask", (lambda page: page.click("#go"), lambda page: page.press("#text textarea", "Enter")))
 def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo, ask):
-    page, held = visit(), []
-    page.route("**/upload?*", lambda route: held.append(route))
+    page = visit()
     page.fill("#text textarea", "mug")
-    page.set_input_files("#picture input[type=file]", photo)
-    page.locator("#picture .uploading").wait_for()
+    release = hold_upload(page, photo, "#picture")
     ask(page)
     page.locator("#go[data-waiting]").wait_for()
     page.wait_for_timeout(300)
     assert not page.locator("#summary .sentence").count()
-    held[0].continue_()
+    release()
     page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
     assert not page.locator("[data-waiting]").count()
 

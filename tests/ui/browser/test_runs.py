@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from genius.ui.common.about import About
-from tests.ui.fake_engine import EXAMPLES, WORLD, FakeEngine
+from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NAMES = ("photos", "drawn world")
@@ -31,7 +31,7 @@ def served(tmp_path_factory):
 
     def load_world():
         time.sleep(2)
-        return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", WORLD, EXAMPLES, run_names=NAMES))
+        return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", EXAMPLES, run_names=NAMES))
 
     server = serve(
         [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)], Hosting(port=0)
