@@ -1,11 +1,9 @@
 """Train what variants change, search the test queries, and keep the results, so that a killed command can resume.
 
-    RUN/ablations/results/KEY-FACTS-seedN.json    the ranks of one training; KEY is a checksum of its settings, FACTS of
-                                                  what it was trained and measured on
-    RUN/ablations/work-…/                         what several trainings share: fusion, quantizer and fused features;
-                                                  deleted when all of them are measured
-
-Shapes: n items of the index, q queries of a column.
+RUN/ablations/results/KEY-FACTS-seedN.json    the rates of one training; KEY is a checksum of its settings, FACTS of
+                                              what it was trained and measured on
+RUN/ablations/work-…/                         fusion, quantizer and fused features that several trainings share,
+                                              deleted when all of them are measured
 """
 
 from __future__ import annotations
