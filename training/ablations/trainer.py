@@ -102,8 +102,7 @@ class Trainer:
         self.item_rows = self.candidates.rows([item.id for item in self.index.items(range(self.index.n))])
         if (self.item_rows < 0).any():
             raise UserError(f"{run.path} has items that were added after training; build its index again")
-        sets = read_queries(collection, self.index, SPLIT, limit=limit, seed=0, phrasing="seeded")
-        self.columns = counterparts(sets)
+        self.columns = counterparts(read_queries(collection, self.index, SPLIT, limit=limit, seed=0, phrasing="seeded"))
         if not self.columns:
             raise UserError(f"{collection.root} has no {SPLIT} queries of the tasks in the paper's tables")
         self.facts = fingerprint(
@@ -157,11 +156,11 @@ class Trainer:
             rows=tuple(f"{queries.row.task}:{queries.row.dataset}" for queries in columns.values()),
             items=SPLIT,
         )
-        found, results = evaluate(engine, self.collection, options), []
+        evaluation, results = evaluate(engine, self.collection, options), []
         for row, queries in columns.items():
             rates = {}
             for beams, scope in itertools.product(options.beams, SCOPES):
-                figures = found.pool(scope, SPLIT, beams).row(queries.row.task, queries.row.dataset)
+                figures = evaluation.pool(scope, SPLIT, beams).row(queries.row.task, queries.row.dataset)
                 for reranked, system in SYSTEMS.items():
                     rates[search_name(scope, beams, reranked)] = figures.systems[system].hit
             results.append(Result(row, queries.row.dataset, rates))
@@ -229,8 +228,8 @@ class Trainer:
         for rows in batched(tqdm(range(self.index.n), desc="embed candidates", unit="item"), BATCH):
             items = self.index.items(rows)
             images = [open_image(self.collection.image_path(item.image)) if item.image else None for item in items]
-            parts.append(embedded(images, [item.text for item in items]))
-        embeddings, of_split = np.concatenate(parts), self._rows(self.collection.candidates(f"union_{SPLIT}"))
+            parts.append(embedded(images, [item.text for item in items]).astype(np.float16))
+        embeddings, whole = np.concatenate(parts), self._rows(self.collection.candidates(f"union_{SPLIT}"))
         for row, queries in self.columns.items():
             asked = [
                 embedded(
@@ -238,9 +237,9 @@ class Trainer:
                 )
                 for batch in queries.opened(self.collection, BATCH)
             ]
-            local = np.intersect1d(of_split, self._rows(self.collection.local_pool(queries.row)))
+            local = np.intersect1d(whole, self._rows(self.collection.local_pool(queries.row)))
             rates = {}
-            for scope, pool in zip(SCOPES, (of_split, local), strict=True):
+            for scope, pool in zip(SCOPES, (whole, local), strict=True):
                 ranks = first_hits(flat_search(embeddings, np.concatenate(asked), K, pool)[1], queries.qrels)
                 rates[search_name(scope, 0, False)] = {cut: hit_rate(ranks, cut) for cut in CUTS}
             results.append(Result(row, queries.row.dataset, rates))
