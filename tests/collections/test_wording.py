@@ -3,9 +3,9 @@
 import pytest
 
 from genius.collections.layout import TASKS
-from genius.collections.wording import INSTRUCTIONS, attribute_sentence, instructions, keyword_sentence
+from genius.collections.wording import TEMPLATES, attribute_sentence, instructions, keyword_sentence
 
-RULES = sorted({rule for rule, _ in INSTRUCTIONS})
+RULES = sorted(set(TEMPLATES.rule))
 
 
 @pytest.mark.parametrize("dataset", ["flickr8k", "emoji", "old_cars"])
