@@ -22,8 +22,7 @@ ALLOWED = {  # what each package of genius may import besides itself
     "encoding": BASE | {"collections", "models"},
     "index": BASE | {"collections", "encoding", "models", "trie"},
     "search": BASE | {"collections", "encoding", "index", "models", "trie"},
-    "demo_world": BASE | {"collections"},
-    "evaluation": BASE | {"collections", "demo_world", "encoding", "index", "metrics", "models", "search", "trie"},
+    "evaluation": BASE | {"collections", "encoding", "index", "metrics", "models", "search", "trie"},
     "explore": BASE | {"collections", "evaluation", "examples", "index", "metrics", "models", "search", "trie"},
     "ui": BASE | {"collections", "evaluation", "examples", "explore", "index", "metrics", "search", "trie"},
 }

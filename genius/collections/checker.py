@@ -21,7 +21,7 @@ from genius.collections.images import check_image
 from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
-from genius.collections.mbeir import Collection, local_pool_names, record_digest
+from genius.collections.mbeir import Collection, local_pool_names
 from genius.collections.records import parse_item, parse_judgment, parse_query
 from genius.errors import UserError
 from genius.schema import Item, LabeledQuery, Modality
@@ -145,18 +145,6 @@ class Checker:
                     self._instructions[table] = read_instructions(collection.root / table)
                 except LineError as error:
                     yield error
-        try:
-            collection.synonyms()
-        except LineError as error:
-            yield error
-        try:
-            world = collection.world()
-        except LineError as error:
-            yield error
-        else:
-            if world is not None and world["digest"] != record_digest(collection.root):
-                message = "describes a world with other records, which evaluation would redraw; fix or remove it"
-                yield LineError(collection.root / layout.PROVENANCE, 0, message)
 
     def _pool(self, name: str, file: Path) -> Iterator[LineError]:
         pool = self._pools[name] = KeySet()

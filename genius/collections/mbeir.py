@@ -12,27 +12,21 @@ Records are streamed. At most a bitmap of ids and one file's relevance judgments
 
 from __future__ import annotations
 
-import hashlib
-import os
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from genius.collections import layout
 from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
-from genius.collections.lines import LineError, parse_object
 from genius.collections.records import read_items, read_judgments, read_queries
 from genius.errors import UserError
 from genius.schema import Item, LabeledQuery
 
-WORLD = {"seed": int, "scale": int, "pixels": int, "digest": str}  # what world.json holds
-RECORDS = ("cand_pool", "query", "qrels", "instructions")  # folders of record files
 GLOBAL_POOLS = tuple(f"union_{split}" for split in layout.SPLITS)
 
 
@@ -136,42 +130,6 @@ class Collection:
     def has_held_out_instructions(self) -> bool:
         return (self.root / layout.HELD_OUT_INSTRUCTIONS).is_file()
 
-    def synonyms(self) -> dict[str, list[str]]:
-        """Lower-case word of the texts -> its synonyms; empty for most collections.
-
-        Raises UserError if the file is not a table of words.
-        """
-        table = self._side_file(layout.SYNONYMS) or {}
-        lists = [others for others in table.values() if isinstance(others, list)]
-        if len(lists) < len(table) or not all(isinstance(word, str) for others in lists for word in others):
-            message = "is not an object of words and word lists; fix or remove it"
-            raise LineError(self.root / layout.SYNONYMS, 0, message)
-        return {word.lower(): others for word, others in table.items() if others}
-
-    def world(self) -> dict[str, Any] | None:
-        """The seed, the sizes and the checksum of a drawn world (world.json); None for other collections.
-
-        Raises UserError if the file holds anything else.
-        """
-        world = self._side_file(layout.PROVENANCE)
-        if world is not None and [type(world.get(name)) for name in WORLD] != list(WORLD.values()):
-            message = f"does not have what describes a drawn world ({', '.join(WORLD)}); fix or remove it"
-            raise LineError(self.root / layout.PROVENANCE, 0, message)
-        return world
-
-    def _side_file(self, relative: Path) -> dict[str, Any] | None:
-        """The JSON object in an optional file. Raises UserError for other content."""
-        file = self.root / relative
-        if not os.path.lexists(file):
-            return None
-        try:
-            if file.is_file():  # opening a pipe would block forever
-                return parse_object(file, 0, file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise LineError(file, 0, f"cannot be read ({reason}); fix or remove it") from None
-        raise LineError(file, 0, "is not a file; remove it")
-
     def image_path(self, relative: str) -> Path:
         """The file of an image. Raises UserError for a path or a link that leaves the collection."""
         if layout.leaves_folder(relative):
@@ -257,13 +215,3 @@ def local_pool_names(dataset: str, task: int) -> list[str]:
     """The names that the local pool of a (task, dataset) row may have, the usual one first."""
     name = f"{dataset}_task{task}"
     return [name, *(f"{name}_{split}" for split in reversed(layout.SPLITS)), dataset]
-
-
-def record_digest(root: Path) -> str:
-    """Checksum of all record files of a collection and their relative paths."""
-    total = hashlib.sha256()
-    for file in sorted(file for folder in RECORDS for file in (root / folder).rglob("*") if file.is_file()):
-        total.update(os.fsencode(file.relative_to(root).as_posix()))
-        with file.open("rb") as stream:
-            total.update(hashlib.file_digest(stream, "sha256").digest())
-    return total.hexdigest()

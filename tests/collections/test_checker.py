@@ -175,14 +175,6 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         another(INSTRUCTIONS, "image\ttext\tshapes\t9\t" + "x" * 10_001),
         f"{INSTRUCTIONS}:3: a prompt has 10,001 characters",
     ),
-    "bad world": (another("world.json", "{bad"), "world.json:0: the file is not JSON"),
-    "empty world": (another("world.json", "{}"), "world.json:0: does not have what describes a drawn world (seed, "),
-    "other world": (
-        another("world.json", '{"seed": 0, "scale": 1000, "pixels": 32, "digest": "0"}'),
-        "world.json:0: describes a world with other records",
-    ),
-    "bad synonyms": (another("synonyms.json", '{"square": 1}'), "synonyms.json:0: is not an object of words"),
-    "pipe as synonyms": (lambda root: os.mkfifo(root / "synonyms.json"), "synonyms.json:0: is not a file"),
     "folder that is a link to itself": (
         lambda root: (root / "query/val").symlink_to(root / "query/val"),
         "query/val:0: is not a folder",

@@ -221,21 +221,3 @@ def test_a_directory_without_pools_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UserError, match="is not a collection.*python -m genius.collections SOURCE"):
             Collection(path)
-
-
-def test_synonyms_are_optional_and_their_file_is_checked(root):
-    collection = Collection(root)
-    assert collection.synonyms() == {}
-    file = collection.root / "synonyms.json"
-    file.write_text('{"Cat": ["kitty"], "dog": []}')
-    assert collection.synonyms() == {"cat": ["kitty"]}
-    for broken, message in (
-        ("[1]", "expected a JSON object, found list"),
-        ('{"cat": 3}', "is not an object of words and word lists"),
-        ('{"cat": [3]}', "is not an object of words and word lists"),
-        ("{", "the file is not JSON"),
-        ("[" * 100_000, "nested too deeply"),
-    ):
-        file.write_text(broken)
-        with pytest.raises(UserError, match=rf"synonyms\.json.* {message}"):
-            collection.synonyms()
