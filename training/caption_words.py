@@ -48,6 +48,6 @@ def names(text: str) -> list[str]:
 
 def is_right(text: str, captions: Iterable[str]) -> bool:
     """Whether a caption has one of the text's names."""
-    said = [f" {' '.join(words(caption))} " for caption in captions]
-    wanted = [f" {' '.join(words(name))} " for name in names(text)]
-    return any(name.strip() and name in caption for name in wanted for caption in said)
+    caption_words = [f" {' '.join(words(caption))} " for caption in captions]
+    name_words = [f" {' '.join(words(name))} " for name in names(text)]
+    return any(name.strip() and name in caption for name in name_words for caption in caption_words)

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import torch
-
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_integer
 from training.distributed import default_workers, init_distributed
@@ -39,22 +37,24 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    add_preset_argument(parser)
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
-    add_workers_argument(parser)
+    parser.add_argument(
+        "--workers",
+        type=partial(parse_integer, "--workers", 0),
+        metavar="N",
+        help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
+        "0 without)",
+    )
     options = parser.parse_args()
     if options.run.resolve() == options.collection.resolve():
         raise UserError(f"{options.run} is the collection; name another directory for the run")
     settings = with_changes(replace(PRESETS[options.preset], seed=options.seed), options.set)
     device = init_distributed(options.device)
-    workers = workers_per_process(options.workers, device)
+    workers = default_workers(device) if options.workers is None else options.workers
     return Arguments(options.collection, options.run, options.preset, settings, str(device), workers)
-
-
-def add_preset_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:
@@ -65,22 +65,6 @@ def add_set_argument(parser: argparse.ArgumentParser) -> None:
         metavar="STAGE.NAME=VALUE",
         help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
     )
-
-
-def add_workers_argument(parser: argparse.ArgumentParser) -> None:
-    """Add --workers, whose value `workers_per_process` completes."""
-    parser.add_argument(
-        "--workers",
-        type=partial(parse_integer, "--workers", 0),
-        metavar="N",
-        help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
-        "0 without)",
-    )
-
-
-def workers_per_process(workers: int | None, device: torch.device) -> int:
-    """The value of --workers, or its default on this device."""
-    return default_workers(device) if workers is None else workers
 
 
 def expect_run(path: Path) -> None:

@@ -19,11 +19,10 @@ from training.curves import record_epoch
 from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar
 from training.encoder_inputs import InputLoader, Inputs
 from training.instruction_swaps import OWN_INSTRUCTION
-from training.optimization import adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
+from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Pairs
 from training.settings import EncoderSettings
 from training.stage import seconds_per_step
-from training.weight_average import WeightAverage
 
 if TYPE_CHECKING:
     from genius.models.encoder import Encoder

@@ -32,10 +32,11 @@ from training.contrastive import fit
 from training.distributed import is_main, world_size
 from training.encoder_inputs import FeatureFusionLoader, InputLoader
 from training.instruction_swaps import InstructionSwaps
-from training.locked import fit_locked
+from training.locked import LockedEncoder, LockedLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings
 from training.stage import publish, run_stage
+from training.tower_features import statistics
 
 FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
 
@@ -58,8 +59,7 @@ def train(arguments: Arguments) -> None:
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
     checkpoints = None
     if settings.epochs:
-        train_weights = fit_locked if settings.locked.enabled else fit_all
-        checkpoints = train_weights(encoder, collection, settings, seed, run, arguments.workers)
+        checkpoints = fit_encoder(encoder, collection, settings, seed, run, arguments.workers)
     round_weights(encoder, settings)
     publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit))
     if checkpoints is not None:
@@ -115,19 +115,28 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
         ) from error
 
 
-def fit_all(
+def fit_encoder(
     encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
 ) -> Checkpoints:
-    """Train every weight of the encoder. Returns its checkpoints, to be cleared."""
+    """Train every weight, or the heads alone behind locked towers. Returns the checkpoints, to be cleared."""
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
     pairs, val_pairs = splits
-    loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
-    loader = loader_class(collection, splits, settings, encoder, run.path / "cache", workers)
+    swaps = None
     if settings.modality_weight:
-        loader.swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
+        swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
     checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
-    fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
+    if settings.locked.enabled:
+        heads = LockedEncoder(encoder, settings.locked.input_dropout)
+        loader = LockedLoader(collection, splits, settings, heads, swaps, run, seed, workers)
+        if settings.image_tower:  # the heads are new, so they may take standardized outputs
+            heads.standardize(statistics(loader.image_outputs), statistics(loader.text_outputs))
+        fit(heads, loader, pairs, val_pairs, settings, seed, run, checkpoints)
+        heads.fold()
+    else:
+        loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
+        loader = loader_class(collection, splits, settings, encoder, swaps, run.path / "cache", workers)
+        fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     return checkpoints
 
 

@@ -105,12 +105,12 @@ class InputLoader:
         splits: Sequence[Pairs],
         settings: EncoderSettings,
         encoder: Encoder,
+        swaps: InstructionSwaps | None,
         cache: Path,
         workers: int = 0,
     ):
         """Raises UserError for an image that cannot be opened."""
-        self.settings, self.encoder = settings, encoder
-        self.swaps: InstructionSwaps | None = None
+        self.settings, self.encoder, self.swaps = settings, encoder, swaps
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]

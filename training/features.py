@@ -32,7 +32,7 @@ from training.distributed import barrier, broadcast_object, main_process_first, 
 from training.image_augmentation import open_item_image
 from training.pairs import CandidateTable, Pairs, draw_phrasings
 from training.stage import run_stage
-from training.tower_features import Tower, known_features
+from training.tower_features import Tower, known_features, look_up
 
 
 def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> None:
@@ -127,13 +127,7 @@ def images_of_candidates(
     files = finished_features(run, "candidates", candidates.content_digest, seed)
     query_images = {image for pairs in splits for image in pairs.images if image}
     row = {item.image: row for row, item in enumerate(collection.all_candidates()) if item.image in query_images}
-
-    def lookup(paths: Sequence[str]) -> dict[str, Tensor]:
-        found = [path for path in paths if path in row]
-        rows = np.array([row[path] for path in found], dtype=int)
-        return dict(zip(found, files.features(rows).image, strict=True))
-
-    return lookup
+    return partial(look_up, row, lambda rows: files.features(rows).image)
 
 
 def share_features(run: Run, path: Path) -> Run:

@@ -45,16 +45,12 @@ def train(arguments: Arguments) -> None:
     fusion = run.digest("fusion")
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
         files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)
-    fused, modalities, embeddings = files.fused(fusion)[:, 0], candidates.modalities, files.embedding
-    keys = candidates.keys
+    fused, embeddings = files.fused(fusion)[:, 0], files.embedding
+    keys, modalities = candidates.keys, candidates.modalities
     if settings.pool:
         rows = pool_rows(collection, settings.pool, candidates)
-        fused, modalities, embeddings = (
-            ConcatenatedArray([fused], rows),
-            modalities[rows],
-            ConcatenatedArray([embeddings], rows),
-        )
-        keys = keys[rows]
+        fused, embeddings = ConcatenatedArray([fused], rows), ConcatenatedArray([embeddings], rows)
+        keys, modalities = keys[rows], modalities[rows]
     resume_folder = open_resume_folder(
         run.path / "indexing",
         fingerprint(
@@ -108,9 +104,8 @@ def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instructi
 def open_resume_folder(parent: Path, facts: str) -> Path:
     """Where an index of these facts is written, with what a killed process left; what was left of others is deleted."""
     folder = parent / facts
-    for other in parent.glob("*"):
-        if other != folder:
-            remove_folder(other)
+    for outdated in set(parent.glob("*")) - {folder}:
+        remove_folder(outdated)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -9,7 +9,6 @@ towers' outputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
 import numpy as np
 import torch
@@ -24,15 +23,13 @@ from genius.models.encoder import Encoder, Features
 from genius.models.split import fold_standardization
 from genius.run import Run
 from genius.texts import normalize_text, query_text
-from training.checkpoint import Checkpoints
-from training.contrastive import fit
 from training.distributed import barrier, is_main, local_slice
 from training.encoder_inputs import Inputs, needed_items
 from training.features import fill_files
 from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
-from training.pairs import CandidateTable, Pairs, draw_phrasings
+from training.pairs import Pairs, draw_phrasings
 from training.settings import EncoderSettings
-from training.tower_features import NAMES, Tower, Views, source_of, statistics
+from training.tower_features import NAMES, Tower, Views, source_of
 
 BATCH = 64  # views of images, or texts, that pass a tower together
 
@@ -48,6 +45,7 @@ class LockedEncoder(nn.Module):
         super().__init__()
         split = encoder.split()
         self._hidden = (encoder, split.image_head, split.text_head)  # not submodules
+        self.device, self.dim = encoder.device, encoder.dim
         self.dropout = nn.Dropout(input_dropout)
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
         encoder.eval().requires_grad_(False)
@@ -66,16 +64,8 @@ class LockedEncoder(nn.Module):
         return self._hidden[1:]
 
     @property
-    def device(self) -> torch.device:
-        return self.encoder.device
-
-    @property
     def logit_scale(self) -> nn.Parameter:
         return self.encoder.logit_scale
-
-    @property
-    def dim(self) -> int:
-        return self.encoder.dim
 
     def train(self, mode: bool = True) -> LockedEncoder:
         super().train(mode)
@@ -126,9 +116,9 @@ class LockedLoader:
         self,
         collection: Collection,
         splits: Sequence[Pairs],
-        candidates: CandidateTable,
         settings: EncoderSettings,
         encoder: LockedEncoder,
+        swaps: InstructionSwaps | None,
         run: Run,
         seed: int,
         workers: int = 0,
@@ -137,12 +127,8 @@ class LockedLoader:
 
         Computes the outputs that the run lacks. Raises UserError if the collection has no images or no texts.
         """
-        self.settings, self.encoder, self._splits = settings, encoder, splits
+        self.settings, self.encoder, self.swaps, self._splits = settings, encoder, swaps, splits
         self.candidate_rows, self.items = needed_items(collection, splits)
-        self.swaps: InstructionSwaps | None = None
-        if settings.modality_weight:
-            swaps = InstructionSwaps(collection, splits[0], candidates, settings, encoder.dim)
-            self.swaps = swaps.to(encoder.device)
         paths = self._number_images(collection)
         texts = self._number_texts(collection, np.random.default_rng(seed))
         folder, views = run.path / "towers", Views(collection, settings, seed)
@@ -171,14 +157,10 @@ class LockedLoader:
         self.text_outputs = files("texts", texts, [(None, [text]) for text in texts], "text").text[:, 0]
 
     def _number_images(self, collection: Collection) -> list[str]:
-        """Note the number of each image among the distinct ones, −1 for none; returns their paths."""
+        """Note the number of each image among the distinct ones; returns their paths."""
         numbers: dict[str, int] = {}
-
-        def numbered(images: Iterable[str | None]) -> np.ndarray:
-            return np.array([numbers.setdefault(path, len(numbers)) if path else -1 for path in images], np.int32)
-
-        self._candidate_images = numbered(item.image for item in self.items)  # (c,)
-        self._query_images = [numbered(pairs.images) for pairs in self._splits]  # (q,) of each split
+        self._candidate_images = numbered([item.image for item in self.items], numbers)  # (c,)
+        self._query_images = [numbered(pairs.images, numbers) for pairs in self._splits]  # (q,) of each split
         if not numbers:
             raise UserError(
                 f"{collection.root} has no images among its training queries and candidates, so an image tower has "
@@ -187,21 +169,17 @@ class LockedLoader:
         return list(numbers)
 
     def _number_texts(self, collection: Collection, rng: np.random.Generator) -> list[str]:
-        """Draw phrasings, and note the number of each text among the distinct ones, −1 for none; returns these.
+        """Draw phrasings, and note the number of each text among the distinct ones; returns these.
 
         Texts of similar length stand next to each other, so that little padding is encoded.
         """
         numbers: dict[str, int] = {}
-
-        def numbered(texts: Iterable[str]) -> np.ndarray:
-            normal = map(normalize_text, texts)
-            return np.array([numbers.setdefault(text, len(numbers)) if text else -1 for text in normal], np.int32)
-
-        candidate_texts = numbered(item.text for item in self.items)
+        candidate_texts = numbered([normalize_text(item.text) for item in self.items], numbers)
         tables = []
         for pairs, phrasings in zip(self._splits, (self.settings.locked.phrasings, 1), strict=True):
             drawn = draw_phrasings(pairs, phrasings, rng)
-            tables.append(numbered(chain.from_iterable(texts for _, texts in drawn)).reshape(-1, phrasings))
+            texts = [normalize_text(text) for _, of_query in drawn for text in of_query]
+            tables.append(numbered(texts, numbers).reshape(-1, phrasings))
         pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
         positives = pairs.draw_positives(queries, rng)
         # (q, p) the number of the instruction that a phrasing has instead of its own, or OWN_INSTRUCTION
@@ -210,10 +188,11 @@ class LockedLoader:
             self._drawn[:, column] = drawn = self.swaps.draw(queries, positives, rng)
             swapped = np.flatnonzero(drawn != OWN_INSTRUCTION)
             instructions = self.swaps.replaced([""] * len(swapped), drawn[swapped], rng)
-            tables[0][swapped, column] = numbered(
-                query_text(instruction, pairs.texts[query])
+            texts = [
+                normalize_text(query_text(instruction, pairs.texts[query]))
                 for instruction, query in zip(instructions, swapped, strict=True)
-            )
+            ]
+            tables[0][swapped, column] = numbered(texts, numbers)
         if not numbers:
             raise UserError(f"{collection.root} has no texts")
         texts = list(numbers)
@@ -264,18 +243,6 @@ class LockedLoader:
         )
 
 
-def fit_locked(
-    encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
-) -> Checkpoints:
-    """Train the heads. Returns the checkpoints, to be cleared. The outputs of the towers stay in the run."""
-    candidates = CandidateTable.read(collection)
-    splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
-    pairs, val_pairs = splits
-    model = LockedEncoder(encoder, settings.locked.input_dropout)
-    loader = LockedLoader(collection, splits, candidates, settings, model, run, seed, workers)
-    if settings.image_tower:  # the heads are new, so they may take standardized outputs
-        model.standardize(statistics(loader.image_outputs), statistics(loader.text_outputs))
-    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
-    fit(model, loader, pairs, val_pairs, settings, seed, run, checkpoints)
-    model.fold()
-    return checkpoints
+def numbered(names: Iterable[str | None], numbers: dict[str, int]) -> np.ndarray:
+    """The number of each name among the distinct ones, which are added to `numbers`; −1 for none."""
+    return np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in names], np.int32)

@@ -189,12 +189,12 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
     """
     without_contrast = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
     settings = dataclasses.replace(settings, quantizer=without_contrast)
-    progress = [read_progress(folder) for folder in feature_folders(run)]
+    features = [read_progress(folder) for folder in feature_folders(run)]
     made_from = fingerprint(
         without_contrast,
         settings.seed,
         records_stamp(collection.root),
-        [[own["facts"], own["phrasings"]] for own in progress],
+        [[files["facts"], files["phrasings"]] for files in features],
     )
     path, trained = run.path / SIDE, run.path / SIDE / "trained.txt"
     if not trained.exists() or trained.read_text() != made_from:

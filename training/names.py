@@ -42,7 +42,7 @@ def name_codes(path: Path, device: str) -> None:
     run = engine.run  # as it was read with the parts, so that the names fit what they are published for
     names = code_names(Profiles(engine, engine.index), engine.quantizer.config.modality_code == "forced")
     folder = run.publish(PART, partial(save_names, names), ("encoder", "fusion", "quantizer"))
-    worded = sum(bool(one.words) for one in names.values())
+    worded = sum(bool(name.words) for name in names.values())
     size = sum(file.stat().st_size for file in folder.iterdir()) / 1e3
     print(
         f"names: {len(names):,} prefixes, {worded:,} of them with words, {size:.0f} kB, "

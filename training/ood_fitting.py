@@ -69,19 +69,18 @@ def textures(collection: Collection, paths: list[str], compress: bool) -> np.nda
             image = open_item_image(collection, path)
         except UserError:
             return None
-        return texture(
-            recompress(image, *COMPRESSED[number % CYCLE]) if compress and number % CYCLE in COMPRESSED else image
-        )
+        if compress and number % CYCLE in COMPRESSED:
+            image = recompress(image, *COMPRESSED[number % CYCLE])
+        return texture(image)
 
     with ThreadPoolExecutor() as pool:
-        found = pool.map(texture_of, range(len(paths)), paths)
-        return np.array([of_image for of_image in found if of_image is not None])
+        all_textures = pool.map(texture_of, range(len(paths)), paths)
+        return np.array([texture for texture in all_textures if texture is not None])
 
 
 def recompress(image: Image.Image, scale: float, kind: str) -> Image.Image:
     """The image after it was resized by `scale` and saved in a lossy format."""
     stream = io.BytesIO()
-    image.resize([max(round(scale * side), 1) for side in image.size], Image.Resampling.LANCZOS).save(
-        stream, kind, quality=QUALITY
-    )
+    size = [max(round(scale * side), 1) for side in image.size]
+    image.resize(size, Image.Resampling.LANCZOS).save(stream, kind, quality=QUALITY)
     return open_image(stream.getvalue())

@@ -157,8 +157,8 @@ class Pairs:
         first = np.searchsorted(candidates, positives, sorter=order)
         count = np.searchsorted(candidates, positives, "right", sorter=order) - first
         mask = np.zeros((len(queries), len(candidates)), dtype=bool)
-        match, found = expand_ranges(first, first + count)
-        mask[owner[match], order[found]] = True
+        match, place = expand_ranges(first, first + count)
+        mask[owner[match], order[place]] = True
         return mask
 
     def row_mask(self, row_names: Sequence[str]) -> np.ndarray:

@@ -134,10 +134,11 @@ def write_pseudo_queries(
             asked = vectors[[query.image for query in queries]]  # (q, d)
             asked[torch.tensor([bool(query.text) for query in queries])] = embed_texts(encoder, texts, batch)
             targets = rows[nearest(asked, vectors[rows], recipe.targets).numpy()]
-            for query, own in zip(queries, targets, strict=True):
+            for query, targets_of_query in zip(queries, targets, strict=True):
                 number = datasets[query.image]
                 written[number] += 1
-                writer.query(labeled_query(query, f"{number}:{written[number]}", images, own), names[number], split)
+                labeled = labeled_query(query, f"{number}:{written[number]}", images, targets_of_query)
+                writer.query(labeled, names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 

@@ -60,7 +60,8 @@ def train(arguments: Arguments) -> None:
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
     run, collection = Run(arguments.run), Collection(arguments.collection)
     candidates = CandidateTable.read(collection)
-    data, val = (FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
+    data = FeatureSet.read(run, collection, candidates, "train", seed)
+    val = FeatureSet.read(run, collection, candidates, "val", seed)
     fit(run, data, val, settings, seed, device)
 
 
@@ -174,8 +175,8 @@ def batch_losses(
     all of them quantize and compare the whole batch.
     """
     b = len(batch.queries)
-    local = data.features(batch.part(local_slice(b)), device)
-    z_query, z_target = (all_gather(model.fusion(features), b) for features in local)
+    query, target = data.features(batch.part(local_slice(b)), device)
+    z_query, z_target = all_gather(model.fusion(query), b), all_gather(model.fusion(target), b)
     positive_mask = torch.eye(b, dtype=torch.bool)
     if settings.mask_positives:
         positive_mask = torch.from_numpy(data.pairs.positive_mask(batch.queries, batch.positives))

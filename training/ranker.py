@@ -158,7 +158,8 @@ def fit_residuals(
     """
     device = quantizer.codebook_0.device
     rows = np.unique(np.linspace(0, len(fused) - 1, RESIDUALS).astype(np.int64))
-    z, vectors = (torch.from_numpy(array[rows].astype(np.float32)) for array in (fused, embeddings))
+    z = torch.from_numpy(fused[rows].astype(np.float32))
+    vectors = torch.from_numpy(embeddings[rows].astype(np.float32))
     quantized = torch.cat(
         [
             quantizer.decode(part.to(device)).cpu()
@@ -166,7 +167,7 @@ def fit_residuals(
         ]
     )
     inputs = (z, quantized, vectors, torch.from_numpy(modalities[rows]))
-    even, odd = (tuple(values[first::2] for values in inputs) for first in (0, 1))
+    even, odd = [values[::2] for values in inputs], [values[1::2] for values in inputs]
     shares = {}
     for ridge in RIDGES:
         trial = Ranker(ranker.config)

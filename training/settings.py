@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_type_hints
@@ -24,14 +23,10 @@ AUGMENTATIONS = ("elementwise", "scalar", "none")  # Eq. 11 as in the code, as i
 RESIZE_MODES = ("shortest", "longest", "squash")
 HEADS = ("mlp", "linear", "residual")
 FUSIONS = ("score", "feature")
+# the training queries of the published mbeir_union_up_train.jsonl, which all three trainings read
 MBEIR_UPSAMPLING = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 
 Upsampling = int | dict[str, int]  # see Pairs.epoch: queries of each row, or of the datasets that are named
-
-
-def mbeir_upsampling() -> Upsampling:
-    """The training queries of the published mbeir_union_up_train.jsonl, which all three trainings read."""
-    return dict(MBEIR_UPSAMPLING)
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,7 @@ class EncoderSettings:
     epochs: int = 20
     batch: int = 420  # pairs: the published 105 on each of four GPUs
     group: int = 1  # queries of one (task, dataset) row that are drawn together: harder negatives (ours)
-    upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, TASK:DATASET or DATASET; empty: all
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-5
@@ -149,7 +144,7 @@ class QuantizerSettings:
     quantizer: QuantizerConfig = field(default_factory=QuantizerConfig)
     epochs: int = 21
     batch: int = 8000  # pairs: the published 2000 on each of four GPUs
-    upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
@@ -187,7 +182,7 @@ class DecoderSettings:
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
     epochs: int = 31
     batch: int = 1024  # pairs: the published 256 on each of four GPUs
-    upsample_to: Upsampling = field(default_factory=mbeir_upsampling)
+    upsample_to: Upsampling = field(default_factory=MBEIR_UPSAMPLING.copy)
     rows: tuple[str, ...] = ()  # trained on these benchmark rows alone, see EncoderSettings; empty: all (ours)
     drop_last: bool = True  # the last batch of an epoch is dropped if it is smaller
     learning_rate: float = 1e-4
@@ -251,9 +246,7 @@ class Settings:
             quantizer.code_sizes == decoder.code_sizes,
             "levels and codebook_size of quantizer.quantizer and decoder.decoder are equal",
         )
-        expect(
-            quantizer.levels >= 2, "levels is at least 2: the modality, or first cluster, and what tells items apart"
-        )
+        expect(quantizer.levels >= 2, "levels is at least 2: the modality, or first cluster, and one of meaning")
         expect(self.seed >= 0, "the seed is at least 0")
 
 
@@ -278,58 +271,46 @@ def with_stage_changes(settings: Settings, *changes: str) -> Settings:
     Each stage is checked with all of its changes; the stages need not fit each other. Of two values of one setting the
     last one holds.
     """
-    parsed = []
+    values: dict[str, Any] = {}  # by name, those of a stage in a dictionary of their own
     for change in changes:
         path, equals, text = change.partition("=")
         if not equals:
             raise UserError(f"--set {change}: expected STAGE.NAME=VALUE, e.g. encoder.epochs=3")
-        parsed.append(_Change(tuple(path.split(".")), text, change))
-    return _with_values(settings, parsed)
+        owner, place, names = settings, values, path.split(".")
+        for depth, name in enumerate(names, 1):
+            types = get_type_hints(type(owner))
+            if name not in types:
+                raise UserError(f"--set {change}: there is no {name!r}; choose from {', '.join(types)}")
+            old = getattr(owner, name)
+            if dataclasses.is_dataclass(old) == (depth == len(names)):
+                raise UserError(f"--set {change}: expected a value like {json.dumps(old, default=str)}")
+            if depth < len(names):
+                owner, place = old, place.setdefault(name, {})
+            else:
+                place[name] = _parse_value(types[name], old, text, change)
+    return _with_values(settings, values, changes)
 
 
-@dataclass(frozen=True)
-class _Change:
-    names: tuple[str, ...]  # from the owner down
-    text: str  # the value
-    whole: str  # as it was given
-
-    @property
-    def deeper(self) -> _Change:
-        return replace(self, names=self.names[1:])
-
-
-def _with_values(owner: Any, changes: Sequence[_Change]) -> Any:
-    """The dataclass with these changes, checked once."""
-    if not changes:
-        return owner
-    types, by_name = get_type_hints(type(owner)), defaultdict(list)
-    for change in changes:
-        if change.names[0] not in types:
-            raise UserError(f"--set {change.whole}: there is no {change.names[0]!r}; choose from {', '.join(types)}")
-        by_name[change.names[0]].append(change)
-    values = {}
-    for name, named in by_name.items():
+def _with_values(owner: Any, values: dict[str, Any], changes: Sequence[str], path: str = "") -> Any:
+    """The dataclass with these values, checked once; path: of the dataclass, with a dot at its end."""
+    replaced = {}
+    for name, value in values.items():
         old = getattr(owner, name)
-        for change in named:
-            if dataclasses.is_dataclass(old) != (len(change.names) > 1):
-                raise UserError(f"--set {change.whole}: expected a value like {json.dumps(old, default=str)}")
-        if dataclasses.is_dataclass(old):
-            values[name] = _with_values(old, [change.deeper for change in named])
-        else:
-            values[name] = [_parse_value(types[name], old, change) for change in named][-1]
+        is_owner = dataclasses.is_dataclass(old)
+        replaced[name] = _with_values(old, value, changes, f"{path}{name}.") if is_owner else value
     try:
-        return replace(owner, **values)
+        return replace(owner, **replaced)
     except ValueError as error:
-        given = " ".join(f"--set {change.whole}" for change in changes)
+        given = " ".join(f"--set {change}" for change in changes if change.startswith(path))
         raise UserError(f"{given}: {error}") from None
 
 
-def _parse_value(kind: Any, old: Any, change: _Change) -> Any:
-    """The text as JSON of this type, or else as a plain string."""
-    for attempt in (change.text, json.dumps(change.text)):
+def _parse_value(kind: Any, old: Any, text: str, change: str) -> Any:
+    """The text as JSON of this type, or else as a plain string. change: as it was given."""
+    for attempt in (text, json.dumps(text)):
         try:
             return TypeAdapter(kind).validate_json(attempt, strict=True)
         except ValidationError:
             continue
     example = ["NAME"] if old == () and kind == tuple[str, ...] else old
-    raise UserError(f"--set {change.whole}: expected a value like {json.dumps(example, default=str)}")
+    raise UserError(f"--set {change}: expected a value like {json.dumps(example, default=str)}")

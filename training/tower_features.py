@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -144,16 +144,18 @@ def known_features(
             return EncoderFeatureCache()
         outputs = files.image[:: settings.locked.views] if kind == "images" else files.text[:, 0]
         row = {name: number for number, name in enumerate(names)}
-        lookups.append(partial(_projected, row, outputs, head))
+        lookups.append(partial(look_up, row, partial(_project, outputs, head)))
     return EncoderFeatureCache(*lookups)
 
 
+def look_up(row: dict[str, int], features: Callable[[np.ndarray], Tensor], names: Sequence[str]) -> dict[str, Tensor]:
+    """The features (d,) of those names that have a row; features: rows (k,) -> (k, d)."""
+    known = [name for name in names if name in row]
+    return dict(zip(known, features(np.array([row[name] for name in known])), strict=True)) if known else {}
+
+
 @torch.inference_mode()
-def _projected(row: dict[str, int], outputs: np.ndarray, head: nn.Module, names: Sequence[str]) -> dict[str, Tensor]:
-    """The features (d,) of those names that have a row of outputs (k, t)."""
-    present = [name for name in names if name in row]
-    if not present:
-        return {}
-    device = next(head.parameters()).device
-    inputs = torch.from_numpy(outputs[[row[name] for name in present]].astype(np.float32))
-    return dict(zip(present, head(inputs.to(device)).float().cpu(), strict=True))
+def _project(outputs: np.ndarray, head: nn.Module, rows: np.ndarray) -> Tensor:
+    """Rows (k,) of outputs (n, t) -> (k, d)."""
+    inputs = torch.from_numpy(outputs[rows].astype(np.float32))
+    return head(inputs.to(next(head.parameters()).device)).float().cpu()

@@ -51,9 +51,9 @@ def procrustes(places: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def layout_correlation(places: np.ndarray, target: np.ndarray) -> float:
     """Correlation of the places (n, 2) with those of the target: 1 if every point stayed where it was."""
-    one, other = places - places.mean(0), target - target.mean(0)
-    size = np.sqrt(np.square(one).sum() * np.square(other).sum())
-    return float((one * other).sum() / size) if size else 0.0
+    centered, centered_target = places - places.mean(0), target - target.mean(0)
+    size = np.sqrt(np.square(centered).sum() * np.square(centered_target).sum())
+    return float((centered * centered_target).sum() / size) if size else 0.0
 
 
 def fill_square(layouts: np.ndarray) -> np.ndarray:

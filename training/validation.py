@@ -43,16 +43,11 @@ def hit_rates(
         z = fusion(data.candidate_files.features(rows).to(device))
         for top, vectors in zip(best, (z, quantizer.decode(quantizer.encode(z, modality))), strict=True):
             top.add(2 * query @ vectors.T - vectors.square().sum(-1), start)  # by distance
-    plain, quantized = (
+    by_z, by_quantized = [
         np.mean([data.pairs.positive_mask(sample[[at]], rows).any() for at, rows in enumerate(top.rows())])
         for top in best
-    )
-    return float(plain), float(quantized)
-
-
-def targets_seen(pairs: Pairs, trained: np.ndarray) -> np.ndarray:
-    """(q,) bool: a positive of the query was a training target. trained: candidate rows of the training targets."""
-    return np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])
+    ]
+    return float(by_z), float(by_quantized)
 
 
 def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0) -> np.ndarray:
@@ -61,15 +56,15 @@ def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, a
     trained: candidate rows of the training targets. at_least: a row that has fewer such queries is filled up to so many
     with queries whose targets training saw.
     """
-    seen = targets_seen(pairs, trained)
+    seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])  # (q,) some positive was one
     rng = np.random.default_rng(seed)
     chosen = []
     for row in range(len(pairs.datasets)):
-        own = pairs.rows == row
-        unseen = rng.permutation(np.flatnonzero(own & ~seen))[:per_row]
+        in_row = pairs.rows == row
+        unseen = rng.permutation(np.flatnonzero(in_row & ~seen))[:per_row]
         chosen.append(unseen)
         if len(unseen) < at_least:
-            chosen.append(rng.permutation(np.flatnonzero(own & seen))[: at_least - len(unseen)])
+            chosen.append(rng.permutation(np.flatnonzero(in_row & seen))[: at_least - len(unseen)])
     return np.sort(np.concatenate(chosen))
 
 

@@ -68,7 +68,7 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
     settings = settings_of("CLIP-FF", replace(PLAIN, augment=False))
     model = FeatureFusionEncoder.over(encoder.new_encoder(settings), 2).eval()
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
-    loader = FeatureFusionLoader(collection, [pairs], settings, model, tmp_path)
+    loader = FeatureFusionLoader(collection, [pairs], settings, model, None, tmp_path)
     queries = np.arange(len(pairs))[::2][:9]  # of all rows, whose targets are images, texts and both
 
     def embedded() -> torch.Tensor:

@@ -27,7 +27,7 @@ from training import contrastive, encoder, features, tower_features
 from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder import new_encoder
-from training.instruction_swaps import OWN_INSTRUCTION
+from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
 from training.pairs import CandidateTable, Pairs
 from training.stage import run_stage
@@ -305,14 +305,15 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
     model = LockedEncoder(new_encoder(settings))
-    loader = LockedLoader(collection, splits, candidates, settings, model, Run(tmp_path), 0)
+    swaps = InstructionSwaps(collection, splits[0], candidates, settings, model.dim)
+    loader = LockedLoader(collection, splits, settings, model, swaps, Run(tmp_path), 0)
     pairs, queries = splits[0], np.arange(len(splits[0]))
 
     ((inputs, _),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=True)
 
     swapped, asks_by_text = inputs.instruction != OWN_INSTRUCTION, np.array([image is None for image in pairs.images])
     assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
-    assert loader.swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(swapped)
+    assert swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(swapped)
     texts = json.loads((tmp_path / "towers" / "texts" / "names.json").read_text())
     rows = [texts.index(f"Describe the picture. {pairs.texts[query]}.") for query in np.flatnonzero(swapped)]
     outputs = inputs.tokens[np.isin(np.flatnonzero(inputs.text_mask), np.flatnonzero(swapped))]

@@ -46,9 +46,8 @@ from tests.training.published_formulas import (
     tokens_of,
 )
 from training.presets import PAPER
-from training.published import hub
 from training.published.__main__ import main
-from training.published.checkpoint_file import Checkpoint
+from training.published.checkpoint_file import CLIP_SF, Checkpoint, local_file
 
 ROOT = Path(__file__).parents[2]
 MARGIN = 1e-4  # of distances: nearer codewords than this may be told apart either way
@@ -441,10 +440,10 @@ def test_names_on_the_hub_are_fetched_from_there(monkeypatch):
         "hf_hub_download",
         lambda *given, **named: asked.append((*given, named["revision"])) or "/cache/file.pth",
     )
-    assert hub.local_file(hub.CLIP_SF) == Path("/cache/file.pth")
-    hub.local_file("hf://a/b@1f2e/c/d.pth")
+    assert local_file(CLIP_SF) == Path("/cache/file.pth")
+    local_file("hf://a/b@1f2e/c/d.pth")
     assert asked == [("TIGER-Lab/UniIR", "checkpoint/CLIP_SF/clip_sf_large.pth", None), ("a/b", "c/d.pth", "1f2e")]
-    assert hub.local_file("checkpoint/file.pth") == Path("checkpoint/file.pth")
+    assert local_file("checkpoint/file.pth") == Path("checkpoint/file.pth")
 
 
 @pytest.mark.parametrize(
@@ -461,6 +460,6 @@ def test_a_refusal_of_the_hub_is_one_sentence(monkeypatch, error, said):
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", fail)
     with pytest.raises(UserError, match=said):
-        hub.local_file("hf://a/b/d.pth")
+        local_file("hf://a/b/d.pth")
     with pytest.raises(UserError, match="expected hf://OWNER/REPOSITORY/FILE"):
-        hub.local_file("hf://a/b")
+        local_file("hf://a/b")

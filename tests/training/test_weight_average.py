@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from training.weight_average import WeightAverage
+from training.optimization import WeightAverage
 
 
 def trained(steps: int, decay: float) -> tuple[nn.Module, WeightAverage, list[torch.Tensor]]:

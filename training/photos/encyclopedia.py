@@ -106,46 +106,46 @@ class Encyclopedia:
     @cached_property
     def by_word(self) -> dict[str, EncyclopediaEntry]:
         """Word or phrase in lower case -> entry of the table."""
-        found: dict[str, EncyclopediaEntry] = {}
+        by_word: dict[str, EncyclopediaEntry] = {}
         for entry in self.entries:
             for word in entry.words:
-                found.setdefault(word.lower(), entry)
-        return found
+                by_word.setdefault(word.lower(), entry)
+        return by_word
 
     @cached_property
     def by_name(self) -> dict[str, EncyclopediaEntry]:
         """Any name or synonym, lower case -> entry; everyday names first."""
-        found = dict(self.by_word)
+        by_name = dict(self.by_word)
         for entry in self.entries:
-            found.setdefault(entry.name.lower(), entry)
+            by_name.setdefault(entry.name.lower(), entry)
         for entry in self.entries:
             for synonym in entry.synonyms:
-                found.setdefault(synonym.lower(), entry)
-        return found
+                by_name.setdefault(synonym.lower(), entry)
+        return by_name
 
     @cached_property
     def by_class(self) -> dict[int, list[int]]:
         """Class of ImageNet -> numbers of its entries."""
-        found = defaultdict(list)
+        by_class = defaultdict(list)
         for number, entry in enumerate(self.entries):
             for class_ in entry.classes:
-                found[class_].append(number)
-        return found
+                by_class[class_].append(number)
+        return by_class
 
     def mentioned(self, text: str) -> list[EncyclopediaEntry]:
         """The entries that a text names, in its order; the longest phrase counts."""
         words = WORD.findall(text.lower())
-        found, start = [], 0
+        entries, start = [], 0
         while start < len(words):
             for length in range(LONGEST, 0, -1):
                 phrase = " ".join(words[start : start + length])
                 entry = self.by_word.get(phrase) or self.by_word.get(_singular(phrase))
                 if entry is not None:
-                    found.append(entry)
+                    entries.append(entry)
                     start += length - 1
                     break
             start += 1
-        return found
+        return entries
 
     def named(self, name: str, left_out: Container[str] = ()) -> EncyclopediaEntry | None:
         """The entry of the thing that a name names, by its last words: "red apple" is an apple.

@@ -161,8 +161,8 @@ def _ask(draft: Draft, task: int, split: str, positives: Sequence[Candidate], **
 def _text_facts(photo: Photo) -> dict[str, str]:
     """The facts of a title or caption: those of the whole set, not the credit of one picture."""
     terms = SETS[photo.set]
-    own = {name: photo.facts[name] for name in ("kind", "category", "set")} | {"origin": terms.origin}
-    return own if terms.license == STATED else own | terms.facts
+    facts = {name: photo.facts[name] for name in ("kind", "category", "set")} | {"origin": terms.origin}
+    return facts if terms.license == STATED else facts | terms.facts
 
 
 def _with_article(photo_set: str, name: str) -> str:

@@ -27,8 +27,7 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from training.distributed import expect_one_process
-from training.published.checkpoint_file import Checkpoint
-from training.published.hub import CLIP_SF, GENIUS, local_file
+from training.published.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
 from training.stage import RESUME, only_trainer
 
@@ -68,8 +67,8 @@ def convert(
     if source is rq:
         notes.append(f"{genius.file.name} has no quantizer: that of {rq.file.name} is used")
     elif rq is not None:
-        others = fusion_of(rq, ""), quantizer_of(rq, "")
-        same = all(map(equal, (fusion, quantizer), others))
+        rq_fusion, rq_quantizer = fusion_of(rq, ""), quantizer_of(rq, "")
+        same = equal(fusion, rq_fusion) and equal(quantizer, rq_quantizer)
         notes.append(
             f"{rq.file.name} has the same quantizer as {genius.file.name}"
             if same
@@ -90,10 +89,10 @@ def convert(
     )
 
 
-def equal(one: nn.Module, other: nn.Module) -> bool:
+def equal(first: nn.Module, second: nn.Module) -> bool:
     """Whether two modules have the same weights."""
-    mine, theirs = one.state_dict(), other.state_dict()
-    return mine.keys() == theirs.keys() and all(torch.equal(mine[name], theirs[name]) for name in mine)
+    weights, expected = first.state_dict(), second.state_dict()
+    return weights.keys() == expected.keys() and all(torch.equal(weights[name], expected[name]) for name in weights)
 
 
 def publish(published: Published, destination: Path) -> Run:
@@ -110,8 +109,7 @@ def publish(published: Published, destination: Path) -> Run:
     ):
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
     with only_trainer(destination), disk_errors_explained(destination, RESUME):
-        run = Run(destination)
-        # first, so that no kill leaves all parts without it; see search/engine.py
+        run = Run(destination)  # its facts first, so that no kill leaves all parts without them
         run.record(left_out=published.left_out, normalize_embeddings=True)
         run.publish("encoder", published.encoder.save)
         run.publish("fusion", published.fusion.save, ("encoder",))
@@ -137,7 +135,7 @@ def summary(published: Published) -> list[str]:
     ]
     for checkpoint, left_out in published.left_out.items():
         for reason in dict.fromkeys(left_out.values()):
-            names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, own in left_out.items() if own == reason)
+            names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, why in left_out.items() if why == reason)
             listed = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in names.items())
             lines.append(f"left out   {checkpoint}, {reason}: {listed}")
     return lines

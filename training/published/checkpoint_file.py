@@ -1,5 +1,7 @@
 """Read the weights of a published checkpoint, which is a pickle, without executing anything in it.
 
+A checkpoint is a path, or hf://OWNER/REPOSITORY[@REVISION]/FILE on the Hugging Face hub.
+
 The file has a dict: `model` with the weights, the state of the optimizer and an OmegaConf configuration. torch's
 restricted unpickler opens it. The classes of such a configuration are allowed by name, and each is replaced by an
 object that does nothing: OmegaConf is not needed, and no code of the file or of another package runs. Tensors are
@@ -19,6 +21,9 @@ from torch import Tensor, nn
 
 from genius.errors import UserError
 
+SCHEME = "hf://"
+CLIP_SF = f"{SCHEME}TIGER-Lab/UniIR/checkpoint/CLIP_SF/clip_sf_large.pth"
+GENIUS = f"{SCHEME}Sungyeon/GENIUS/checkpoint/GENIUS_t5small.pth"
 WEIGHTS = "model"  # the entry of the file with the weights
 
 
@@ -73,7 +78,7 @@ class Checkpoint:
         try:
             with torch.serialization.safe_globals(list(CONFIGURATION)):
                 strange = torch.serialization.get_unsafe_globals_in_checkpoint(file)
-                found = {} if strange else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+                content = {} if strange else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
         except (OSError, RuntimeError, ValueError, TypeError, EOFError, UnpicklingError) as error:
             raise UserError(
                 f"{file} is not a checkpoint written by torch.save "
@@ -84,10 +89,10 @@ class Checkpoint:
                 f"{file} pickles {', '.join(sorted(strange))}; only weights and an OmegaConf "
                 "configuration are read, and nothing of this file was run"
             )
-        weights = found.get(WEIGHTS) if isinstance(found, dict) else None
+        weights = content.get(WEIGHTS) if isinstance(content, dict) else None
         if not isinstance(weights, dict) or not weights or not all(map(torch.is_tensor, weights.values())):
             raise UserError(f"{file} has no weights under {WEIGHTS!r}, unlike the checkpoints of UniIR and GENIUS")
-        return cls(file, weights, [str(name) for name in found if name != WEIGHTS])
+        return cls(file, weights, [str(name) for name in content if name != WEIGHTS])
 
     def has(self, prefix: str) -> bool:
         """Whether the name of any weight that is not taken yet has this prefix."""
@@ -95,10 +100,10 @@ class Checkpoint:
 
     def shape(self, name: str, axes: int) -> tuple[int, ...]:
         """Shape of a weight with this number of axes. Raises UserError if there is none."""
-        found = tuple(self._weight(name).shape)
-        if len(found) != axes:
-            raise UserError(f"{self.file}: {name} has the shape {found}, expected {axes} axes")
-        return found
+        shape = tuple(self._weight(name).shape)
+        if len(shape) != axes:
+            raise UserError(f"{self.file}: {name} has the shape {shape}, expected {axes} axes")
+        return shape
 
     def count(self, prefix: str) -> int:
         """Number of numbered modules directly below a prefix. Raises UserError if there are none."""
@@ -126,12 +131,12 @@ class Checkpoint:
         Raises UserError if one is missing or has another shape, or if copies of a tied weight differ.
         """
         filled: dict[int, str] = {}  # memory address -> name
-        for name, own in module.state_dict().items():
-            given = self.take(prefix + name, own.shape)
-            tied = filled.setdefault(own.data_ptr(), name)
+        for name, weight in module.state_dict().items():
+            given = self.take(prefix + name, weight.shape)
+            tied = filled.setdefault(weight.data_ptr(), name)
             if tied == name:
-                own.copy_(given)
-            elif not torch.equal(own, given.to(own.dtype)):
+                weight.copy_(given)
+            elif not torch.equal(weight, given.to(weight.dtype)):
                 raise UserError(
                     f"{self.file}: {prefix + name} and {prefix + tied} differ, expected one weight under two names"
                 )
@@ -156,3 +161,33 @@ class Checkpoint:
             return self._weights[name]
         except KeyError:
             raise UserError(f"{self.file} lacks the weight {name}") from None
+
+
+def local_file(name: str) -> Path:
+    """The path itself, or the local copy of a file on the hub. Raises UserError if it cannot be downloaded."""
+    if not name.startswith(SCHEME):
+        return Path(name)
+    owner, _, path = name.removeprefix(SCHEME).partition("/")
+    repository, _, file = path.partition("/")
+    if not (owner and repository and file):
+        raise UserError(f"{name}: expected {SCHEME}OWNER/REPOSITORY/FILE")
+    repository, _, revision = repository.partition("@")
+    return fetch(f"{owner}/{repository}", file, revision or None)
+
+
+def fetch(repository: str, file: str, revision: str | None) -> Path:
+    """Download a file of a repository. Raises UserError as `local_file` does."""
+    from huggingface_hub import errors, hf_hub_download
+
+    try:
+        return Path(hf_hub_download(repository, file, revision=revision))
+    except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError) as error:
+        raise UserError(
+            f"the Hugging Face hub cannot be reached, and {file} of {repository} is not in its cache; "
+            "download the file elsewhere and give its path"
+        ) from error
+    except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
+        raise UserError(
+            f"the Hugging Face hub refuses {file} of {repository} ({str(error).splitlines()[0]}); "
+            "check the name, or give the path of a local file"
+        ) from error

@@ -104,9 +104,8 @@ def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer) -> IDDecoder:
     """The published T5 decoder of this quantizer's IDs."""
     t5, dim = "id_generator.", quantizer.config.dim
     _, width = genius.shape(f"{t5}shared.weight", 2)
-    attention, hidden = (
-        f"{t5}decoder.block.0.layer.{name}.weight" for name in ("0.SelfAttention.q", "2.DenseReluDense.wi")
-    )
+    attention = f"{t5}decoder.block.0.layer.0.SelfAttention.q.weight"
+    hidden = f"{t5}decoder.block.0.layer.2.DenseReluDense.wi.weight"
     _, heads = genius.shape(f"{t5}decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", 2)
     prefixed, _ = genius.shape("embed_projector.0.weight", 2)
     decoder = IDDecoder(
@@ -124,8 +123,8 @@ def decoder_of(genius: Checkpoint, quantizer: ResidualQuantizer) -> IDDecoder:
     )
     genius.fill(decoder.project, "embed_projector.0.")
     genius.fill(decoder.t5, t5)
-    for own, codebook in zip(decoder.codebooks, quantizer.codebooks, strict=True):
-        own.copy_(codebook)
+    for copy, codebook in zip(decoder.codebooks, quantizer.codebooks, strict=True):
+        copy.copy_(codebook)
     genius.leave_out("contra_projector.*", "not used by the published search")
     genius.leave_out(f"{CLIP}*", "a copy of the encoder")
     return decoder.eval()
