@@ -212,7 +212,7 @@ def measure_similar(
         )
         texts = [category(hit.item) or hit.item.text for hit in results[0][:5]]
         thumbnails = [engine.index.thumbnail(hit.row) for hit in results[0][:5]]
-        note = f"{entry['set']}: {entry['values']} → {entry['categories']}"
+        note = f"{entry['set']}: {entry['values']}; right: {entry['categories']}"
         sheet.append(SheetRow(pictures[0], [note], texts, right[0][:5], thumbnails))
     names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
     columns = [*map(Column, names), *(Column(f"hit@{k}", "%") for k in CUTS), Column("of the first 5", "%")]

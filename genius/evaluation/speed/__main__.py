@@ -111,25 +111,20 @@ def main(arguments: Sequence[str]) -> None:
         if "query" in parts:
             measured.append(whole_query(engine, measuring))
     finally:
-        if any(part.tables for part in measured):
-            report(measured, measuring, device, options.run, arguments).save(options.out / "speed.json")
+        tables = [table for part in measured for table in part.tables]
+        plots = [plot for part in measured for plot in part.plots]
+        if tables:
+            command, note = command_line("genius.evaluation.speed", arguments), described(measuring, device)
+            Report("Speed", note, command, version(options.run), tables, plots).save(options.out / "speed.json")
 
 
-def report(
-    measured: Sequence[Measured],
-    options: SpeedOptions,
-    device: torch.device,
-    run: Path | None,
-    arguments: Sequence[str],
-) -> Report:
-    note = (
+def described(options: SpeedOptions, device: torch.device) -> str:
+    """The note of the report."""
+    return (
         f"{describe_machine(device)}; {options.beams} beams, modes set and fast in {options.decoder_dtype}, seed "
         f"{options.seed}.\n\nAll systems take turns in one process. A time is the median over at most {options.rounds} "
         "rounds, a comparison the median of the ratios in the rounds that both had."
     )
-    tables = [table for part in measured for table in part.tables]
-    plots = [plot for part in measured for plot in part.plots]
-    return Report("Speed", note, command_line("genius.evaluation.speed", arguments), version(run), tables, plots)
 
 
 def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], SpeedOptions]:

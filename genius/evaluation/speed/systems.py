@@ -43,8 +43,7 @@ EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
 PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
 MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in float32
 MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 1_000_000}  # larger collections leave these out: they take long to build
-MAX_TRAINING = 50_000  # vectors that IVF-PQ is trained on
-DIMS_PER_BYTE = 8  # of IVF-PQ
+MAX_TRAINING, DIMS_PER_BYTE = 50_000, 8  # vectors that IVF-PQ is trained on; dims that it keeps in a byte
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
 DEAD_END = [0]  # after an invalid prefix, which a beam of probability 0 may be
 
@@ -186,10 +185,16 @@ def rows_of(candidates: Candidates) -> np.ndarray:
 def flat(embeddings: np.ndarray) -> System:
     """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors, streamed from disk."""
     if len(embeddings) <= MAX_IN_MEMORY:
-        return by_faiss(lambda: add_all(faiss.IndexFlatIP(embeddings.shape[1]), embeddings), "", (0,))[0]
+        return by_faiss(lambda: build_flat(embeddings), "", (0,))[0]
     return System(
         lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], 0.0, 2.0 * embeddings.shape[1]
     )
+
+
+def build_flat(embeddings: np.ndarray) -> faiss.Index:
+    index = faiss.IndexFlatIP(embeddings.shape[1])
+    add_all(index, embeddings)
+    return index
 
 
 def hnsw(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
