@@ -30,8 +30,7 @@ from genius.evaluation.report import report_of
 from genius.reports import version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from genius.schema import SearchOptions
-from genius.search.checks import MAX_BEAMS, checked_options
+from genius.search.checks import MAX_BEAMS
 from genius.search.engine import Engine
 
 MODULE = "genius.evaluation"
@@ -47,13 +46,6 @@ def build_parser() -> argparse.ArgumentParser:
         default="50",
         metavar="N,N,…",
         help="beam sizes: the largest for the tables, all for the sweep (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--decoder-weight",
-        type=float,
-        metavar="W",
-        help="1: the decoder alone, 0: the geometry of the codes alone, in between: a blend of both "
-        "(default: the run's tuned weight)",
     )
     add_limit(parser)
     add_seed(parser, "instructions, samples and intervals")
@@ -85,7 +77,6 @@ def main(arguments: list[str]) -> None:
         beams=parse_integers(given.beams, "--beams", 1, MAX_BEAMS),
         limit=given.limit,
         seed=given.seed,
-        decoder_weight=checked_options(SearchOptions(decoder_weight=given.decoder_weight)).decoder_weight,
         every_phrasing=given.every_phrasing,
         answerable=given.answerable,
         rows=given.rows,

@@ -64,7 +64,6 @@ class EvaluationOptions:
     seed: int = 0  # of instructions, samples and intervals
     systems: tuple[str, ...] = ()  # see SearchedPool; empty: all
     details: bool = True  # also instruction following, code health and factors
-    decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
     rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
@@ -78,7 +77,7 @@ class Facts:
     machine: str
     batch: int  # queries encoded together
     search_batch: int  # queries searched together
-    decoder_weight: float
+    decoder_weight: float  # of the decoder against geometry, in the beam searches that are not by geometry alone
     budget: int  # items that mode fast re-ranks, at most
     decoder_dtype: str
     items: int  # of the index
@@ -139,9 +138,7 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     found, phrased = search_pools(engine, collection, encoded, pools, options)
     following, health, factors = [], {}, []
     if options.details:
-        following = measure_following(
-            engine, collection, sets, held_out, encoded.rows, options.seed, options.decoder_weight
-        )
+        following = measure_following(engine, collection, sets, held_out, encoded.rows, options.seed)
         health, factors = measure_codes(engine.index, pools.candidates(), options.seed)
 
     def figures(kind: PoolKind, beams: int) -> PoolFigures:
@@ -176,7 +173,7 @@ def search_pools(
     for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
         rows = shared.rows
         pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
-        searched = SearchedPool(engine, pool, rows, options.systems, options.decoder_weight, fused)
+        searched = SearchedPool(engine, pool, rows, options.systems, fused)
         for number, kinds in shared.uses.items():
             queries, asked = encoded.sets[number], encoded.rows[number]
             exhaustive = searched.exhaustive(asked, queries.qrels)
@@ -190,12 +187,12 @@ def search_pools(
 
 
 def _facts(engine: Engine, options: EvaluationOptions, unknown: int) -> Facts:
-    index, tuned = engine.index, engine.decoder.config.decoder_weight
+    index = engine.index
     return Facts(
         machine=_machine(engine.device),
         batch=BATCH,
         search_batch=batch_size(options.beams[-1]),
-        decoder_weight=tuned if options.decoder_weight is None else options.decoder_weight,
+        decoder_weight=engine.decoder.config.decoder_weight,
         budget=SearchOptions().budget,
         decoder_dtype=engine.decoder_dtype,
         items=index.n,

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import torch
@@ -26,6 +25,7 @@ from tqdm import tqdm
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
+    add_beams,
     add_collection_and_device,
     add_limit,
     add_run,
@@ -35,7 +35,6 @@ from genius.evaluation.arguments import (
     command_line,
     command_parser,
     parse_integers,
-    parse_positive,
 )
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import EncodedRow, EncodedSplit, TargetGroups, training_targets
@@ -48,6 +47,7 @@ from genius.search.engine import Engine
 MODULE = "genius.evaluation.growing"
 SYSTEMS = ("dense", "quantized", "beam", "beam + re-rank")
 RANKED = "fast + ranker"  # also measured where the run has a ranker
+LEAD = "How well items are found that were added after training, beside those that training asked for."
 NOTE = (
     "Hit rate at 5, at 10 for Fashion200K and FashionIQ. *present*: queries answered by items that are also positives "
     "of training queries. *added*: by items that are not. *Of dense*: the last system as a share of dense search for "
@@ -69,19 +69,9 @@ def split_by_target(queries: EncodedSplit, targets: np.ndarray) -> dict[str, np.
 
 
 def measure(
-    engine: Engine,
-    collection: Collection,
-    *,
-    split: str = "test",
-    fractions: Sequence[int] = (10, 30, 50),
-    beams: int = 50,
-    limit: int | None = None,
-    seed: int = 0,
+    engine: Engine, collection: Collection, queries: EncodedSplit, fractions: Sequence[int], beams: int, seed: int
 ) -> Table:
-    """fractions: percent of the grown collection that was added.
-
-    Raises UserError if the index holds no items of one kind.
-    """
+    """fractions: percent of the grown collection that was added. Raises UserError if the index lacks either kind."""
     index, targets, rng = engine.index, training_targets(collection, engine.index), np.random.default_rng(seed)
     absent, present = rng.permutation(np.flatnonzero(~targets)), rng.permutation(np.flatnonzero(targets))
     if not len(present) or not len(absent):
@@ -89,7 +79,6 @@ def measure(
             f"{len(present):,} of the {index.n:,} items in the index are positives of training queries; the comparison "
             "needs some that are and some that are not: index all candidates"
         )
-    queries = EncodedSplit.read(engine, collection, split, limit, seed)
     systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
     lines: list[list[Cell]] = []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
@@ -101,10 +90,9 @@ def measure(
             inside = [number for number in members if np.isin(queries.positives[number], rows).any()]
             if inside:
                 rates = hit_rates(pool, queries, np.array(inside), beams, seed)
-                dense = rates["dense"][0]
-                of_dense = rates[systems[-1]][0] / dense if dense else None
+                dense, last = rates["dense"][0], rates[systems[-1]][0]
                 found = [rates[system] for system in systems]
-                lines.append([f"{fraction} %", len(rows), group, len(inside), *found, of_dense])
+                lines.append([f"{fraction} %", len(rows), group, len(inside), *found, last / dense if dense else None])
     columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
     columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]
     return Table("Hit rate in collections that grew", columns, lines)
@@ -134,28 +122,18 @@ def main(arguments: list[str]) -> None:
         metavar="P,P,…",
         help="percent of the grown collection that was added (default: 10,30,50)",
     )
-    parser.add_argument(
-        "--beams", type=partial(parse_positive, "--beams"), default=50, help="beam size (default: %(default)s)"
-    )
+    add_beams(parser)
     add_limit(parser)
     add_seed(parser, "instructions, samples and intervals")
     given = parser.parse_args(arguments)
     fractions = parse_integers(given.fractions, "--fractions", 1, 99)
     keep_freed_memory()
-    engine = Engine.load(given.run, given.device)
-    note = NOTE + SELF_QUERIES * engine.run.settings.decoder.self_queries
-    table = measure(
-        engine,
-        collection_of(given.run, given.collection),
-        split=given.split,
-        fractions=fractions,
-        beams=given.beams,
-        limit=given.limit,
-        seed=given.seed,
-    )
-    settings = f"{given.split} queries, {given.beams} beams, seed {given.seed}. "
-    command = command_line(MODULE, arguments)
-    report = Report("Items added after training", settings + note, command, version(given.run), [table])
+    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    queries = EncodedSplit.read(engine, collection, given.split, given.limit, given.seed)
+    table = measure(engine, collection, queries, fractions, given.beams, given.seed)
+    settings = f"{LEAD}\n\n{given.split} queries, {given.beams} beams, seed {given.seed}. {NOTE}"
+    note = settings + SELF_QUERIES * engine.run.settings.decoder.self_queries
+    report = Report("Items added after training", note, command_line(MODULE, arguments), version(given.run), [table])
     report.save(given.run / "reports" / "growing.json")
 
 

@@ -83,10 +83,9 @@ def measure_following(
     held_out: Sequence[QuerySet | None],
     encoded: Sequence[EncodedRow],
     seed: int,
-    decoder_weight: float | None,
 ) -> list[FollowedRow]:
     """sets: the queries of the tables. held_out: the same with held-out phrasings; None where there are none. encoded:
-    each set. seed: of swapped instructions. decoder_weight: that of the searches.
+    each set. seed: of swapped instructions.
     """
     index, phrasings = engine.index, collection.instructions()
     right_by_modality = np.eye(index.code_sizes[0], dtype=bool)[most_frequent_first_codes(index)]  # (3, codes)
@@ -95,7 +94,7 @@ def measure_following(
         """right: (q, codes) bool."""
         if not len(right):
             return None
-        codes = first_codes(engine, batches, decoder_weight)
+        codes = first_codes(engine, batches)
         return float(np.take_along_axis(right, codes[:, None], axis=1).mean())
 
     def encode(queries: QuerySet) -> Iterable[EncodedQueries]:
@@ -117,9 +116,9 @@ def measure_following(
     return rows
 
 
-def first_codes(engine: Engine, batches: Iterable[EncodedQueries], decoder_weight: float | None) -> np.ndarray:
+def first_codes(engine: Engine, batches: Iterable[EncodedQueries]) -> np.ndarray:
     """(q,) the most probable first code of each query."""
-    options = SearchOptions(beams=1, k=1, mode="exact", rerank=False, decoder_weight=decoder_weight)
+    options = SearchOptions(beams=1, k=1, mode="exact", rerank=False)
     return np.concatenate(
         [engine.retrieve(batch, options).beams.first_log_probs.argmax(-1).cpu().numpy() for batch in batches]
     )

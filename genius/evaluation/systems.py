@@ -73,7 +73,6 @@ class SearchedPool:
     pool: Pool
     rows: np.ndarray  # its items, as rows of the index
     systems: Collection[str] = ()
-    decoder_weight: float | None = None  # of the decoder against geometry; None: the run's tuned weight
     fused: FusedItems | None = None  # (n, d) of the items
 
     @cached_property
@@ -110,7 +109,7 @@ class SearchedPool:
 
     def generated(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
         """Results of the systems that search by IDs."""
-        all_systems = beam_systems(beams, self.decoder_weight, self.engine.has_ranker)
+        all_systems = beam_systems(beams, self.engine.has_ranker)
         chosen = {name: how for name, how in all_systems.items() if not self.systems or name in self.systems}
         return search_beams(chosen, self.engine, self.pool, queries, qrels)
 
@@ -129,29 +128,21 @@ class SearchedPool:
         return rank_candidates(expand_beams(found, table), self.engine.index.embeddings, asked, K, rerank=False).rows
 
 
-def beam_systems(beams: int, decoder_weight: float | None, ranker: bool = False) -> dict[str, SearchOptions]:
-    """System -> its options: by geometry alone, and by the decoder, each in every mode.
+def beam_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
+    """System -> its options: by geometry alone, and by the decoder as the run was tuned, each in every mode.
 
-    decoder_weight: of the decoder against geometry; None: the run's tuned weight. ranker: also with candidates in the
-    order of the run's ranker.
+    ranker: also with candidates in the order of the run's ranker.
     """
-
-    def by(weight: float | None, name: str, fast: str) -> dict[str, SearchOptions]:
-        options = SearchOptions(beams=beams, k=K, decoder_weight=weight, ranking="cosine")
-        reranked = {
-            f"{name} + re-rank": replace(options, mode="exact"),  # the published candidates; set may add to them
-            f"{fast} + re-rank": replace(options, mode="fast"),
-        }
-        ranked = {
-            system.replace("re-rank", "ranker"): replace(how, ranking="ranker") for system, how in reranked.items()
-        }
-        return {
-            name: replace(options, mode="exact", rerank=False),  # the only mode whose order is that of the scores
-            **reranked,
-            **(ranked if ranker else {}),
-        }
-
-    return by(0.0, "geometry", "fast geometry") | by(decoder_weight, "beam", "fast")
+    systems = {}
+    for name, fast, weight in (("geometry", "fast geometry", 0.0), ("beam", "fast", None)):
+        exact = SearchOptions(beams=beams, k=K, mode="exact", decoder_weight=weight, ranking="cosine")
+        systems[name] = replace(exact, rerank=False)  # in the only mode whose order is that of the scores
+        systems[f"{name} + re-rank"] = exact  # the published candidates; set may add to them
+        systems[f"{fast} + re-rank"] = replace(exact, mode="fast")
+        if ranker:
+            systems[f"{name} + ranker"] = replace(exact, ranking="ranker")
+            systems[f"{fast} + ranker"] = replace(exact, mode="fast", ranking="ranker")
+    return systems
 
 
 def search_beams(

@@ -127,15 +127,6 @@ def test_an_evaluation_is_reproducible(found, engine, collection):
     assert (found.facts, found.following, found.health) == (again.facts, again.following, again.health)
 
 
-def test_a_decoder_weight_of_zero_leaves_the_geometry_alone(engine, collection):
-    alone = evaluate(engine, collection, EvaluationOptions(beams=(4,), limit=3, decoder_weight=0.0))
-    assert alone.facts.decoder_weight == 0.0
-    for row in alone.pools[0].rows:
-        for tuned, geometry in (("beam", "geometry"), ("fast + re-rank", "fast geometry + re-rank")):
-            assert row.systems[tuned].hit == row.systems[geometry].hit
-            assert row.systems[tuned].beam == row.systems[geometry].beam
-
-
 def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection, found):
     options = EvaluationOptions(
         beams=(8,), rows=("3:shapes", "titled"), systems=("beam", "beam + re-rank"), items="test", details=False
@@ -195,9 +186,7 @@ def searched(dense, reranked, geometry, dataset="shapes", seen=(0,), new=(1, 2))
     index = SimpleNamespace(n=n, code_sizes=(3, 4), codes=lambda rows: np.zeros((len(rows), 2), dtype=np.int64))
     order = np.arange(count)
     statistics = BeamStatistics(order > 0, order, order % 2, np.full(count, 7), order > 1)
-    beams = {
-        name: replace(statistics, certified=None) if "fast" in name else statistics for name in beam_systems(1, None)
-    }
+    beams = {name: replace(statistics, certified=None) if "fast" in name else statistics for name in beam_systems(1)}
     ranks = {"dense": dense} | dict.fromkeys(beams, geometry) | {"beam + re-rank": reranked}
     arrays = {system: np.array(found) for system, found in ranks.items()}
     results = RowResults(arrays, {"dense": {"encode": 2.0, "scan": float(count)}}, beams)

@@ -17,8 +17,13 @@ from tests.search.test_rerank import drawn_ranker
 
 
 @pytest.fixture(scope="module")
-def table(engine, collection):
-    return measure(engine, collection, fractions=(20, 50), beams=7)
+def queries(engine, collection):
+    return EncodedSplit.read(engine, collection, "test", None, 0)
+
+
+@pytest.fixture(scope="module")
+def table(engine, collection, queries):
+    return measure(engine, collection, queries, (20, 50), 7, 0)
 
 
 def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(engine, collection, table):
@@ -33,14 +38,14 @@ def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_on
     assert 0 < by_group["20 %", "added"][3] < by_group["50 %", "added"][3]
 
 
-def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engine, collection):
+def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engine, collection, queries):
     absent = int((~training_targets(collection, engine.index)).sum())
-    rows = measure(engine, collection, fractions=(90,), beams=7, limit=1).rows
+    rows = measure(engine, collection, queries, (90,), 7, 0).rows
     assert {row[1] for row in rows if row[0] == "90 %"} == {absent + round(absent / 9)}
 
 
-def test_a_query_with_positives_of_both_kinds_is_in_neither_group(engine, collection):
-    queries, target = EncodedSplit.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
+def test_a_query_with_positives_of_both_kinds_is_in_neither_group(engine, collection, queries):
+    target = training_targets(collection, engine.index)
     groups = split_by_target(queries, target)
     assert len(queries.positives) == len(queries.encoded.z) == len(queries.cuts) == 12
     assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 1, "added": 10}
@@ -59,8 +64,8 @@ def test_a_query_without_positives_in_the_index_is_in_neither_group(engine, coll
     assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 0, "added": 10}
 
 
-def test_dense_hits_agree_with_sorting_all_cosines(engine, collection):
-    queries, target = EncodedSplit.read(engine, collection, "test", None, 0), training_targets(collection, engine.index)
+def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):
+    target = training_targets(collection, engine.index)
     pool = SearchedPool(engine, engine.pool, np.arange(engine.index.n), ("dense",))
     cosines = queries.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
     for numbers in split_by_target(queries, target).values():
@@ -79,10 +84,10 @@ def test_the_command_writes_what_it_prints(run, tmp_path, capsys):
     assert written.to_markdown() in capsys.readouterr().out
 
 
-def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, tmp_path):
+def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, queries, tmp_path):
     copied = Run(shutil.copytree(run, tmp_path / "run"))
     copied.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
-    ranked = measure(Engine.load(copied.path, "cpu"), collection, fractions=(30,), beams=5)
+    ranked = measure(Engine.load(copied.path, "cpu"), collection, queries, (30,), 5, 0)
     assert [column.name for column in ranked.columns][-3:] == ["beam + re-rank", "fast + ranker", "of dense"]
     for row in ranked.rows:
         (dense, *_), (last, *_), share = row[4], row[-2], row[-1]
@@ -99,7 +104,7 @@ def test_the_report_says_whether_the_decoder_learned_the_added_items(run, tmp_pa
         assert ("learned every candidate as its own query" in capsys.readouterr().out) == own_queries
 
 
-def test_a_comparison_needs_items_of_both_kinds(engine, collection, monkeypatch):
+def test_a_comparison_needs_items_of_both_kinds(engine, collection, queries, monkeypatch):
     monkeypatch.setattr(growing, "training_targets", lambda _, index: np.ones(index.n, dtype=bool))
     with pytest.raises(UserError, match="positives of training queries"):
-        measure(engine, collection)
+        measure(engine, collection, queries, (10,), 5, 0)

@@ -27,7 +27,7 @@ def measured(engine, collection, sets):
     if collection.has_held_out_instructions():
         held_out = read_queries(collection, engine.index, "test", limit=None, seed=0, phrasing="held-out")
     encoded = [EncodedRow.encode(engine, queries.opened(collection, 3)) for queries in sets]
-    return measure_following(engine, collection, sets, held_out, encoded, 0, None)
+    return measure_following(engine, collection, sets, held_out, encoded, 0)
 
 
 def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
@@ -61,7 +61,7 @@ def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, set
         targets = engine.index.modalities[queries.qrels.rows[queries.qrels.offsets[:-1]]]
         assert row.asked == np.mean(np.array(codes) == targets)
     other = swap_instructions(sets[0], collection.instructions(), seed=0)
-    codes = first_codes(engine, [engine.encode(next(other.opened(collection, 9)))], None)
+    codes = first_codes(engine, [engine.encode(next(other.opened(collection, 9)))])
     assert found[0].swapped == (codes == Modality.PAIR).mean()
     assert [row.swapped is None for row in found] == [False, False, True]
     assert {row.held_out for row in found} == {None}

@@ -125,12 +125,12 @@ def test_factors_are_shown_if_items_have_them(report, found):
 
 def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
     copy = shutil.copytree(run, tmp_path / "copy")
-    given = "--beams 5,2 --limit 2 --decoder-weight 0.5 --rows 0:shapes,titled --items all --device cpu"
+    given = "--beams 5,2 --limit 2 --rows 0:shapes,titled --items all --device cpu"
     main([str(copy), *given.split()])
     report = Report.load(copy / "reports" / "retrieval.json")
     assert report.command == f"python -m genius.evaluation {copy} {given}"
     assert report.title == "Retrieval: copy on collection" and "; copy: " in report.version
-    assert "at most 2 per row" in report.note and "5 beams, decoder weight 0.5 against geometry" in report.note
+    assert "at most 2 per row" in report.note and "5 beams, decoder weight 1 against geometry" in report.note
     assert list(table(report, "Hit rate by row, global pool, all items"))[1] == ("2 text → pair", "titled")
     assert report.to_markdown() in capsys.readouterr().out
     assert sorted(file.name for file in (copy / "reports").iterdir()) == ["retrieval.json", "retrieval.md"]
@@ -162,7 +162,6 @@ def test_a_run_whose_collection_is_gone_asks_for_its_name(collection, tmp_path):
         ("--limit 0", "--limit 0: expected an integer of at least 1"),
         ("--limit 1.5", "--limit 1.5: expected an integer of at least 1"),
         ("--seed -1", "--seed -1: expected an integer of at least 0"),
-        ("--decoder-weight 1.5", "decoder weight must be a number from 0 to 1, not 1.5"),
         ("--beams 5,501", "--beams 5,501: expected integers from 1 to"),
     ],
 )

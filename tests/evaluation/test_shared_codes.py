@@ -11,7 +11,7 @@ from PIL import Image
 from genius.errors import UserError
 from genius.evaluation import shared_codes
 from genius.evaluation.shared_codes import pair_codes, read_couples
-from genius.index.store import Index
+from genius.index.segments import ItemRecords
 from genius.reports import Report
 from genius.schema import Modality
 
@@ -25,25 +25,27 @@ def picture(row: int) -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def thumbnails(monkeypatch):
+def thumbnails(engine, monkeypatch):
     """The micro index has none."""
-    monkeypatch.setattr(Index, "thumbnail", lambda self, row: picture(row))
+    monkeypatch.setattr(engine.index, "thumbnail", picture)
+    monkeypatch.setattr(ItemRecords, "thumbnail", lambda self, row: picture(row))
 
 
 def test_a_couple_is_a_picture_and_the_text_that_the_collection_answers_it_with(engine, collection):
     couples = read_couples(collection, engine.index, "train", None, seed=0)
-    images, texts = (engine.index.items(rows) for rows in (couples.images, couples.texts))
+    images = engine.index.items([couple.image for couple in couples])
+    texts = engine.index.items([couple.text for couple in couples])
     answers = {query.image: query.positives for query in collection.queries("train") if query.task == 3}
-    assert {image.image for image in images} == set(answers) and set(couples.datasets) == {"shapes"}
+    assert {image.image for image in images} == set(answers) and {couple.dataset for couple in couples} == {"shapes"}
     for image, text in zip(images, texts, strict=True):
         assert (image.modality, text.modality) == (Modality.IMAGE, Modality.TEXT)
         assert text.id in answers[image.image]
 
 
 def test_a_sample_is_fixed_by_the_seed_and_pictures_that_cannot_be_shown_are_left_out(engine, collection, monkeypatch):
-    two, again, other = (read_couples(collection, engine.index, "train", 2, seed).images.tolist() for seed in (0, 0, 5))
+    two, again, other = [read_couples(collection, engine.index, "train", 2, seed) for seed in (0, 0, 5)]
     assert len(two) == 2 and two == again != other
-    monkeypatch.setattr(Index, "thumbnail", lambda self, row: None)
+    monkeypatch.setattr(engine.index, "thumbnail", lambda row: None)
     with pytest.raises(UserError, match="no train query of .* is a picture that is also a candidate"):
         read_couples(collection, engine.index, "train", None, seed=0)
 
@@ -51,8 +53,8 @@ def test_a_sample_is_fixed_by_the_seed_and_pictures_that_cannot_be_shown_are_lef
 @torch.inference_mode()
 def test_the_pair_is_both_together_as_a_candidate(engine, collection):
     couples = read_couples(collection, engine.index, "train", 3, seed=0)
-    (text,) = engine.index.items(couples.texts[:1])
-    shown = Image.open(io.BytesIO(picture(int(couples.images[0])))).convert("RGB")
+    (text,) = engine.index.items([couples[0].text])
+    shown = Image.open(io.BytesIO(picture(couples[0].image))).convert("RGB")
     z = engine.fusion(engine.encoder.encode([shown], [text.text]))
     codes = pair_codes(engine, couples)
     assert codes[:, 0].tolist() == [Modality.PAIR] * 3

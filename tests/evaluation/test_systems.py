@@ -79,11 +79,11 @@ def test_a_geometry_beam_over_all_ids_equals_quantized_search_and_re_ranked_dens
         assert found.beams[name].recalled.all() and found.beams[name].items.tolist() == [n] * len(qrels)
 
 
-@pytest.mark.parametrize("system", beam_systems(1, None))
+@pytest.mark.parametrize("system", beam_systems(1))
 @pytest.mark.parametrize("beams", [1, 4, 12])
 def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries, system, beams):
     qrels, queries = text_queries[0].qrels, text_queries[1]
-    options = beam_systems(beams, None)[system]
+    options = beam_systems(beams)[system]
     served = engine.search(queries, options)
 
     found = search_beams({system: options}, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels)
@@ -103,21 +103,21 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
 
 
 def test_the_systems_are_what_their_names_say():
-    found = {name: (how.mode, how.rerank, how.decoder_weight) for name, how in beam_systems(7, 0.25).items()}
+    found = {name: (how.mode, how.rerank, how.decoder_weight) for name, how in beam_systems(7).items()}
 
     assert found == {
         "geometry": ("exact", False, 0),
         "geometry + re-rank": ("exact", True, 0),
         "fast geometry + re-rank": ("fast", True, 0),
-        "beam": ("exact", False, 0.25),
-        "beam + re-rank": ("exact", True, 0.25),
-        "fast + re-rank": ("fast", True, 0.25),
+        "beam": ("exact", False, None),
+        "beam + re-rank": ("exact", True, None),
+        "fast + re-rank": ("fast", True, None),
     }
-    assert {(how.beams, how.k) for how in beam_systems(7, 0.25).values()} == {(7, 50)}
+    assert {(how.beams, how.k) for how in beam_systems(7).values()} == {(7, 50)}
 
 
 def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text_queries, encoded, monkeypatch):
-    qrels, options = text_queries[0].qrels, beam_systems(4, None)["beam"]
+    qrels, options = text_queries[0].qrels, beam_systems(4)["beam"]
     expected = search_beams({"beam": options}, engine, engine.pool, encoded, qrels)
     sizes, retrieve = [], engine.retrieve
 
@@ -136,7 +136,7 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text
 
 
 def test_systems_that_differ_in_the_order_of_candidates_share_a_search(engine, text_queries, encoded, monkeypatch):
-    qrels, systems_ = text_queries[0].qrels, beam_systems(4, None)
+    qrels, systems_ = text_queries[0].qrels, beam_systems(4)
     also = {f"{name}, by score": replace(systems_[name], rerank=False) for name in ("beam + re-rank", "fast + re-rank")}
     expected = {
         name: search_beams({name: options}, engine, engine.pool, encoded, qrels)
@@ -176,7 +176,7 @@ def test_every_system_is_timed_by_stage_and_chosen_ones_are_searched_alone(whole
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"},
         "quantized": {"encode", "fuse", "scan"},
-        **dict.fromkeys(beam_systems(4, None), STAGES),
+        **dict.fromkeys(beam_systems(4), STAGES),
     }
     assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())
     chosen = replace(whole, systems=("beam", "dense")).search(encoded, text_queries[0].qrels, 4)
