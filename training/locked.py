@@ -20,7 +20,7 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.files import write_json
 from genius.models.encoder import Encoder, Features
-from genius.models.split import fold_standardization
+from genius.models.heads import fold_standardization
 from genius.run import Run
 from genius.texts import normalize_text, query_text
 from training.distributed import barrier, is_main, local_slice

@@ -16,8 +16,7 @@ from pathlib import Path
 from genius.commands import program, usage
 from genius.errors import UserError, exit_on_user_error
 from genius.index import update
-from genius.index.drift import DriftReport
-from genius.index.integrity import advice, description, problems
+from genius.index.check import DriftReport, advice, description, problems
 from genius.index.item_source import read_item_source
 from genius.index.store import Index
 from genius.index.versions import load_index, load_newer_index

@@ -62,7 +62,7 @@ class IndexConfig:
 
 @with_config(EXACT)
 @dataclass(frozen=True)
-class StoredConfig:
+class StoredIndexConfig:
     """An IndexConfig as its file may have it: without segments there is one, of all items, which were all trained."""
 
     n: int
@@ -84,7 +84,7 @@ def write_config(file: Path, config: IndexConfig) -> None:
 def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
     try:
-        stored = read_json(file, StoredConfig)
+        stored = read_json(file, StoredIndexConfig)
         trained = stored.n if stored.trained is None else stored.trained
         config = IndexConfig(stored.n, stored.dim, stored.code_sizes, stored.segments or (stored.n,), trained)
         config.check()

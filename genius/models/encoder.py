@@ -29,10 +29,9 @@ from genius.models import towers
 from genius.models.blip import BlipTowers
 from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.folding import fold_batch_norms
-from genius.models.heads import add_residual_heads
+from genius.models.heads import SplitEncoder, add_residual_heads
 from genius.models.model_hubs import is_hub_unreachable, quiet_hub
 from genius.models.saving import load_model, save_model
-from genius.models.split import SplitEncoder
 from genius.models.tokenizers import make_tokenizer
 from genius.reading import check_text_size, read_json
 from genius.texts import normalize_text, shorten_text
@@ -98,6 +97,7 @@ class Encoder(nn.Module):
         self._trims_padding = custom and padding_is_inert(self.clip.text)
 
     @classmethod
+    @quiet_hub()
     def from_open_clip(cls, architecture: str, pretrained: str = "") -> Encoder:
         """A pretrained open_clip model, with its weights unchanged.
 
@@ -106,11 +106,6 @@ class Encoder(nn.Module):
         Raises UserError if the architecture is unknown, or weights or tokenizer cannot be loaded.
         """
         pretrained = "" if architecture.startswith(MODEL_SOURCES) else pretrained
-        with quiet_hub():
-            return cls._from_open_clip(architecture, pretrained)
-
-    @classmethod
-    def _from_open_clip(cls, architecture: str, pretrained: str) -> Encoder:
         try:
             model = open_clip.get_model_config(architecture)
             quick = open_clip.get_pretrained_cfg(architecture, pretrained).get("quick_gelu", False)

@@ -1,19 +1,140 @@
-"""Heads with a linear path behind pretrained towers (ours).
+"""Heads that project the outputs of towers into the shared space: an encoder is cut before them, or gets other ones.
 
-What pretrained towers say fits the shared space almost by a linear map, which few examples determine well; the hidden
-layer next to it learns the rest.
+Training with locked towers (LiT, Zhai et al. 2022) computes the outputs of the towers once, and trains the heads on
+them.
 
-Shapes: b batch, t width of a tower's outputs, h hidden units, d embedding dim.
+Shapes: b batch, s image side, n tokens, d embedding dim, t and u the widths of the towers' outputs, h hidden units.
 """
 
 from __future__ import annotations
 
-import open_clip
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from open_clip import CoCa, CustomTextCLIP
+from open_clip.hf_model import HFTextEncoder
+from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
+from torch.func import functional_call
+
+from genius.errors import UserError
+
+Encode = Callable[[Tensor], Tensor]
+
+
+class SplitEncoder:
+    """Towers and heads of an open_clip model; the heads are the model's own, so training them trains the model.
+
+    The head of a timm or Hugging Face tower is what open_clip adds to it; the head of open_clip's own transformers is
+    their last projection.
+    """
+
+    image_head: nn.Module  # (b, t) -> (b, d)
+    text_head: nn.Module  # (b, u) -> (b, d)
+
+    def __init__(self, clip: Any, encode_images: Encode, encode_texts: Encode):
+        """encode_images, encode_texts: encode pixels (b, 3, s, s) and tokens (b, n) with `clip`.
+
+        Raises UserError if a tower has no head that can be split off.
+        """
+        self.image_head, self._encode_images = _split(clip, clip.visual, encode_images)
+        self.text_head, self._encode_texts = _split(clip, getattr(clip, "text", clip), encode_texts)
+
+    @torch.no_grad()
+    def image_outputs(self, pixels: Tensor) -> Tensor:
+        """Pixels (b, 3, s, s) -> outputs of the image tower (b, t). The encoder must be in eval mode."""
+        return self._encode_images(pixels)
+
+    @torch.no_grad()
+    def text_outputs(self, tokens: Tensor) -> Tensor:
+        """Tokens (b, n) -> outputs of the text tower (b, u). The encoder must be in eval mode."""
+        return self._encode_texts(tokens)
+
+
+def _split(clip: Any, tower: Any, encode: Encode) -> tuple[nn.Module, Encode]:
+    """The head of a tower, and a function that encodes without it."""
+    if isinstance(clip, CoCa):
+        head = None  # it normalizes its features behind the projection
+    elif isinstance(tower, TimmModel):
+        head = None if "pool" in tower.head._modules else tower.head
+    elif isinstance(tower, HFTextEncoder):
+        head = tower.proj
+    else:
+        head = getattr(tower, "proj", getattr(tower, "text_projection", None))
+    if isinstance(head, nn.Parameter):
+        return Projection(head), partial(_encode_with_identity, clip, head, encode)
+    if head is None or not list(head.parameters()):
+        raise UserError(
+            f"the head of {type(tower).__name__} cannot be trained apart from it; take encoder.image_tower and "
+            "encoder.text_tower, or an architecture with a projection behind each tower"
+        )
+    return head, partial(_encode_up_to, head, encode)
+
+
+def _encode_up_to(head: nn.Module, encode: Encode, inputs: Tensor) -> Tensor:
+    """What reaches the head."""
+    hook = head.register_forward_hook(lambda _, inputs, __: inputs[0])  # replaces the head's result
+    try:
+        return encode(inputs)
+    finally:
+        hook.remove()
+
+
+def _encode_with_identity(clip: nn.Module, projection: nn.Parameter, encode: Encode, inputs: Tensor) -> Tensor:
+    """Encode with the identity in place of a projection matrix."""
+    name = next(name for name, parameter in clip.named_parameters() if parameter is projection)
+    identity = torch.eye(len(projection), dtype=projection.dtype, device=projection.device)
+    return functional_call(_Call(clip, encode), {f"clip.{name}": identity}, (inputs,))
+
+
+class _Call(nn.Module):
+    """A function that uses a model, as a module, so that functional_call can replace the model's parameters."""
+
+    def __init__(self, clip: nn.Module, encode: Encode):
+        super().__init__()
+        self.clip, self.forward = clip, encode
+
+
+class Projection(nn.Module):
+    """A model's projection matrix (t, d) as a module."""
+
+    def __init__(self, weight: nn.Parameter):
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        """(b, t) -> (b, d)."""
+        return outputs @ self.weight
+
+
+@torch.no_grad()
+def fold_standardization(head: nn.Module, mean: Tensor, std: Tensor) -> None:
+    """Change a head that was trained on standardized outputs, (x − mean) / std, so that it takes x itself.
+
+    mean, std: (t,). Raises ValueError if the head's first layer has no bias to take up the mean; a mean of zero needs
+    none.
+    """
+    if isinstance(head, Projection):
+        head.weight.div_(std[:, None])
+        bias, shift = None, mean @ head.weight
+    else:
+        first = next(layer for layer in head.modules() if isinstance(layer, nn.Linear))
+        first.weight.div_(std)
+        bias, shift = first.bias, first.weight @ mean
+    if bias is not None:
+        bias.sub_(shift)
+    elif mean.any():
+        raise ValueError("the head's first layer has no bias, so only a mean of zero can be folded into it")
 
 
 class ResidualHead(nn.Module):
-    """The sum of a linear map and a network with one hidden layer."""
+    """The sum of a linear map and a network with one hidden layer (ours).
+
+    What pretrained towers say fits the shared space almost by a linear map, which few examples determine well; the
+    hidden layer next to it learns the rest.
+    """
 
     def __init__(self, width: int, dim: int, hidden: int, dropout: float):
         super().__init__()
@@ -27,7 +148,7 @@ class ResidualHead(nn.Module):
         return first[..., : self.dim] + self.hidden(first[..., self.dim :])
 
 
-def add_residual_heads(clip: open_clip.CustomTextCLIP, hidden: int, image_dropout: float, text_dropout: float) -> None:
+def add_residual_heads(clip: CustomTextCLIP, hidden: int, image_dropout: float, text_dropout: float) -> None:
     """Replace the linear heads of a model with a timm tower and a Hugging Face tower."""
     image, text = clip.visual.head.proj, clip.text.proj
     clip.visual.head = ResidualHead(image.in_features, image.out_features, hidden, image_dropout)

@@ -12,7 +12,7 @@ from genius.errors import UserError
 from genius.files import describe
 from genius.index import update
 from genius.index.__main__ import main
-from genius.index.integrity import problems
+from genius.index.check import problems
 from genius.index.store import Index
 from genius.run import Run, digest_of
 from tests.index.test_versions import change_twice_before

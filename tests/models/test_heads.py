@@ -1,13 +1,116 @@
-"""Heads with a linear path, against their definition."""
+"""An encoder is split into towers and heads, whatever open_clip built it from; heads with a linear path."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 from PIL import Image
+from torch import nn
 
+from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.models.heads import ResidualHead
-from genius.models.split import fold_standardization
+from genius.models.encoder_config import EncoderConfig
+from genius.models.heads import ResidualHead, fold_standardization
+from tests.models.test_open_clip import COCA, PLAIN, TEXT, VISION
 from tests.models.test_towers import write_image_tower, write_text_tower
+
+CUSTOM = PLAIN | {"custom_text": True}
+TIMM = {"timm_model_name": "test_efficientnet", "image_size": 32}
+
+
+def new_encoder(config) -> Encoder:
+    torch.manual_seed(0)
+    return Encoder(EncoderConfig(config)).eval()
+
+
+def towers_encoder(folder, head) -> Encoder:
+    _, image = write_image_tower(folder)
+    write_text_tower(folder / "text")
+    return Encoder.from_towers(image, str(folder / "text"), dim=12, image_size=64, head=head)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PLAIN,
+        CUSTOM,
+        CUSTOM | {"text_cfg": TEXT | {"proj_bias": True}},
+        CUSTOM | {"text_cfg": TEXT | {"no_causal_mask": True, "pool_type": "last"}},
+        PLAIN | {"vision_cfg": TIMM | {"timm_proj": "mlp"}},
+        PLAIN | {"vision_cfg": TIMM},
+    ],
+    ids=["CLIP", "custom", "text bias", "SigLIP text", "timm mlp", "timm linear"],
+)
+def test_heads_on_the_outputs_of_the_towers_give_the_features(config):
+    check_split(new_encoder(config))
+
+
+@pytest.mark.parametrize("head", ["mlp", "linear", "residual"])
+def test_heads_on_the_outputs_of_pretrained_towers_give_the_features(tmp_path, head):
+    check_split(towers_encoder(tmp_path, head))
+
+
+def check_split(encoder: Encoder) -> None:
+    split, side = encoder.split(), encoder.config.model["vision_cfg"]["image_size"]
+    pixels, tokens = torch.rand(3, 3, side, side), encoder.tokenize(["a red dog", "a dog", "a"])
+    present = torch.ones(3, dtype=torch.bool)
+    with torch.inference_mode():
+        features = encoder(pixels, present, tokens, present)
+        torch.testing.assert_close(split.image_head(split.image_outputs(pixels)), features.image)
+        torch.testing.assert_close(split.text_head(split.text_outputs(tokens)), features.text)
+    with torch.no_grad():
+        for parameter in (*split.image_head.parameters(), *split.text_head.parameters()):
+            parameter.mul_(2)  # the heads are the encoder's own
+        assert not torch.allclose(encoder(pixels, present, tokens, present).image, features.image)
+        assert not torch.allclose(encoder(pixels, present, tokens, present).text, features.text)
+
+
+def test_the_outputs_of_towers_train_the_heads_alone(tmp_path):
+    encoder = towers_encoder(tmp_path, "mlp")
+    split = encoder.split()
+    outputs = split.image_outputs(torch.rand(2, 3, 64, 64))
+    split.image_head(outputs).sum().backward()
+    assert not outputs.requires_grad
+    assert {name.split(".")[1] for name, weight in encoder.clip.named_parameters() if weight.grad is not None} == {
+        "head"
+    }
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        CUSTOM | {"text_cfg": TEXT | {"proj_type": "none", "width": 12, "heads": 2}},
+        PLAIN | {"vision_cfg": TIMM | {"timm_proj": ""}},
+        PLAIN | {"vision_cfg": VISION | {"layers": [1, 1, 1, 1], "width": 8, "head_width": 16}},
+        COCA,
+    ],
+    ids=["no text projection", "no timm head", "ResNet", "CoCa"],
+)
+def test_a_tower_without_a_head_of_its_own_is_refused(config):
+    with pytest.raises(UserError, match="the head of .* cannot be trained apart from it"):
+        new_encoder(config).split()
+
+
+@pytest.mark.parametrize("head", ["mlp", "linear"])
+def test_the_standardization_of_a_towers_outputs_folds_into_the_head(tmp_path, head):
+    split = towers_encoder(tmp_path, head).split()
+    for layer, centered in ((split.image_head, True), (split.text_head, False)):
+        width = next(module for module in layer.modules() if isinstance(module, nn.Linear)).in_features
+        outputs, mean, std = torch.rand(5, width), torch.rand(width) * centered, torch.rand(width) + 0.5
+        with torch.inference_mode():
+            expected = layer((outputs - mean) / std)
+            fold_standardization(layer, mean, std)
+            torch.testing.assert_close(layer(outputs), expected, atol=1e-5, rtol=1e-4)
+    with pytest.raises(ValueError, match="has no bias"):
+        fold_standardization(split.text_head, torch.ones(16), torch.ones(16))
+
+
+def test_the_standardization_folds_into_a_projection_matrix():
+    head = new_encoder(PLAIN).split().image_head
+    outputs, std = torch.rand(5, 32), torch.rand(32) + 0.5
+    with torch.inference_mode():
+        expected = head(outputs / std)
+    fold_standardization(head, torch.zeros(32), std)
+    torch.testing.assert_close(head(outputs), expected)
 
 
 def test_a_residual_head_is_a_linear_map_and_a_hidden_layer():

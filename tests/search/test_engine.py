@@ -152,14 +152,6 @@ def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact(engine):
         assert [hit.row for hit in mine.hits] == [hit.row for hit in whole.hits]
 
 
-def test_mode_set_is_the_default_without_a_ranker_but_for_an_order_by_score_and_a_trace(engine):
-    default, some = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in (None, "set"))
-    assert list(map(shown, default)) == list(map(shown, some)) and {result.mode for result in default} == {"set"}
-    (ordered,) = engine.search(QUERIES[:1], SearchOptions(rerank=False))
-    (traced,) = engine.search(QUERIES[:1], SearchOptions(trace=True))
-    assert ordered.mode == traced.mode == "exact"
-
-
 @pytest.mark.parametrize("budget", [1, 3, 8, 25])
 def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
     monkeypatch.setattr(candidates, "PER_CANDIDATE", 3)

@@ -281,10 +281,3 @@ def test_a_ranker_of_other_parts_or_a_damaged_one_is_refused(tmp_path):
     run.publish("decoder", tiny_decoder(seed=5).save, ("quantizer",))
     with pytest.raises(UserError, match="was built from another decoder.*python -m training.ranker"):
         Engine.load(run.path, "cpu")
-
-
-def test_mode_fast_is_the_default_where_the_ranker_orders_the_results(engine):
-    expected = {None: "fast", "ranker": "fast", "cosine": "set"}
-    for ranking, mode in expected.items():
-        (result,) = engine.search(ASKED[:1], SearchOptions(beams=5, ranking=ranking))
-        assert result.mode == mode

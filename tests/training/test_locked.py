@@ -17,7 +17,7 @@ from genius.collections.writer import new_collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.models.split import SplitEncoder
+from genius.models.heads import SplitEncoder
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import tiny_encoder

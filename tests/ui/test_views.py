@@ -18,8 +18,8 @@ from genius.explore.distinctive_words import Word
 from genius.explore.explanation import explain
 from genius.explore.hierarchy import hierarchy
 from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
+from genius.index.check import Buckets, DriftReport
 from genius.index.contents import Contents, Dataset
-from genius.index.drift import Buckets, DriftReport
 from genius.index.update import Added, Removed
 from genius.metrics.factor_agreement import REPORTED_AS
 from genius.reports import Column, Report, Table

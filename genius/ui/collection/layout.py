@@ -10,9 +10,8 @@ import numpy as np
 
 from genius.errors import UserError
 from genius.explore.map_data import read_maps
+from genius.index.check import DriftReport, advice
 from genius.index.contents import Contents
-from genius.index.drift import DriftReport
-from genius.index.integrity import advice
 from genius.ui.collection import view
 from genius.ui.collection.editing import EditingForm
 from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.contents import Contents, Dataset
-from genius.index.drift import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.update import Added, Removed
 from genius.schema import Item, Modality
 from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent, tile

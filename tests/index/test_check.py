@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genius.index.drift import Buckets, DriftReport
+from genius.index.check import Buckets, DriftReport
 from genius.index.store import Index
 from genius.index.writing import write_index, write_rows
 from genius.schema import Item, Modality
