@@ -200,6 +200,8 @@ def test_image_paths_and_links_out_of_the_collection_are_refused(root, tmp_path)
     (tmp_path / "secret.png").write_bytes(b"")
     (root / "images/link.png").symlink_to(tmp_path / "secret.png")
     (root / "images/loop.png").symlink_to(root / "images/loop.png")
+    (root / "images/lost.png").symlink_to(tmp_path / "nowhere.png")
+    assert collection.image_path("images/missing.png") == root / "images/missing.png"
     for path in (
         "/etc/passwd",
         "../secret.png",
@@ -207,6 +209,8 @@ def test_image_paths_and_links_out_of_the_collection_are_refused(root, tmp_path)
         "images/link.png",
         "a\0b",
         "images/loop.png",
+        "images/loop.png/a.png",
+        "images/lost.png",
     ):
         with pytest.raises(UserError, match="collection"):
             collection.image_path(path)
