@@ -1,4 +1,4 @@
-"""All stages of training on a micro collection: results, resuming, refusals."""
+"""All stages of training on a micro collection: results, resuming, refusals; and on a GPU where there is one."""
 
 import json
 import shlex
@@ -22,7 +22,7 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
-from training import decoder, encoder, features, index, quantizer
+from training import decoder, encoder, features, index, quantizer, ranker
 from training import stage as stages
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
@@ -354,3 +354,16 @@ def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collecti
         run_stage("encoder", encoder.train, replace(arguments(collection, tmp_path / name, settings), workers=workers))
         weights.append(load_file(Run(tmp_path / name).folder("encoder") / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+def test_every_stage_trains_on_a_gpu_and_the_run_answers_there_and_on_a_cpu(collection, tmp_path, monkeypatch):
+    pipeline.train(Arguments(collection.root, tmp_path, "small", TINY, "cuda"))
+    monkeypatch.setattr(ranker, "MIN_QUERIES", 1)
+    ranker.train(collection.root, tmp_path, "cuda")
+    run = Run(tmp_path)
+    assert all(run.is_current(part) for part in (*PARTS, "ranker"))
+    for device in ("cuda", "cpu"):
+        query = Query(text="a red boat", instruction="Find the picture.")
+        (result,) = Engine.load(tmp_path, device).search([query], SearchOptions(beams=5, k=3))
+        assert len(result.hits) == 3
