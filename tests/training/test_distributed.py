@@ -15,15 +15,12 @@ import torch
 from safetensors.torch import load_file
 
 from genius.encoding.features import FeatureFiles
-from genius.errors import UserError
 from genius.run import Run
 from tests.free_port import free_port
 from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
 from training import distributed
-from training.command_line import parse_arguments
 from training.curves import read_curves
-from training.presets import SMALL
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
@@ -207,26 +204,8 @@ def test_slices_cover_the_batch_once(monkeypatch):
             assert rows == list(range(n)) and sum(weights) == pytest.approx(world_size)
 
 
-def test_fewer_rows_than_processes_are_computed_by_all(monkeypatch):
-    monkeypatch.setattr(distributed, "world_size", lambda: 4)
-    assert distributed.local_slice(3) == slice(0, 3) and distributed.local_weight(3) == 1
-
-
 def test_workers_use_all_cores_with_a_gpu_and_none_without(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 12)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     assert distributed.default_workers(torch.device("cuda")) == 3
     assert distributed.default_workers(torch.device("cpu")) == 0
-
-
-@pytest.mark.parametrize(("given", "workers"), [([], 0), (["--workers", "3"], 3)])
-def test_the_number_of_workers_is_not_a_setting_of_the_run(tmp_path, monkeypatch, given, workers):
-    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", *given])
-    arguments = parse_arguments("training", "")
-    assert arguments.workers == workers and arguments.settings == SMALL
-
-
-def test_a_negative_number_of_workers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["training", "collection", str(tmp_path), "--device", "cpu", "--workers", "-1"])
-    with pytest.raises(UserError, match="--workers -1: expected an integer of at least 0"):
-        parse_arguments("training", "")

@@ -75,15 +75,3 @@ def test_a_broken_image_is_named_with_its_collection(collection, tmp_path):
     with pytest.raises(UserError, match=f"{collection.root}, image broken.png: "):
         PixelCache(Squares(collection, 16, "squash"), ["broken.png"], tmp_path)
     assert not list(tmp_path.glob("*.npy"))
-
-
-def test_a_worker_reports_a_broken_image_in_one_sentence(collection):
-    (collection.root / "broken.png").write_text("no picture")
-    with pytest.raises(UserError, match=f"^{collection.root}, image broken.png: "):
-        read(OpenedPixels(Squares(collection, 16, "squash"), workers=1), ["broken.png"])
-
-
-def test_part_of_the_crops_is_what_the_whole_would_be():
-    images = torch.rand(6, 3, 20, 20, generator=torch.Generator().manual_seed(0))
-    crops = Crops.draw(6, 0.5, True, np.random.default_rng(1))
-    assert torch.equal(augmented(images[2:5], crops.part(slice(2, 5)), 16), augmented(images, crops, 16)[2:5])

@@ -23,7 +23,7 @@ from training import __main__ as pipeline
 from training import index
 from training import ood_fitting as fitting
 from training.command_line import Arguments
-from training.ood_fitting import EvenSample, fit_ood_detector, recompress, textures
+from training.ood_fitting import EvenSample, fit_ood_detector, recompress
 from training.pairs import CandidateTable
 from training.stage import run_stage
 
@@ -150,11 +150,6 @@ def test_the_detector_is_fitted_on_images_of_items_by_dataset_and_of_validation_
         assert alike == [found is asked or number % 6 not in (2, 5) for number in range(len(own))]
 
 
-def test_a_collection_without_images_has_no_detector(collection):
-    assert fit_ood_detector(collection, []) is None
-    assert textures(collection, [], compress=True).shape == (0,)
-
-
 def test_a_detector_needs_enough_images(collection, monkeypatch):
     assert fit_ood_detector(collection, collection.all_candidates()) is None
     monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
@@ -182,10 +177,3 @@ def test_a_compressed_image_is_smaller_and_has_another_texture():
     assert again.size == (20, 15) and again.mode == "RGB"
     assert not np.array_equal(texture(again), texture(image.resize((20, 15), Image.Resampling.LANCZOS)))
     assert recompress(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)
-
-
-def test_images_that_cannot_be_opened_are_left_out(collection):
-    first, second = [item.image for item in collection.all_candidates() if item.image][:2]
-    found = textures(collection, [first, "images/none.png", second], compress=False)
-    assert np.array_equal(found, textures(collection, [first, second], compress=False)) and len(found) == 2
-    assert textures(collection, ["images/none.png"], compress=False).shape == (0,)

@@ -103,15 +103,6 @@ def kill(monkeypatch):
     return killing
 
 
-def test_a_killed_run_resumes_to_the_same_weights(trained, towers, colors, tmp_path, kill):
-    settings = locked_settings(*towers)
-    with kill(epoch=4), pytest.raises(KeyboardInterrupt):
-        train(colors, tmp_path, settings)
-    resumed, expected = train(colors, tmp_path, settings), weights(trained)
-    assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
-    assert not list((tmp_path / "checkpoints").iterdir())
-
-
 def test_a_killed_run_resumes_to_the_same_average_of_weights(trained, towers, colors, tmp_path, kill):
     settings = replace(locked_settings(*towers), epochs=3, average=0.9)
     for run in ("whole", "killed", "last"):
@@ -210,18 +201,6 @@ def test_heads_learn_on_the_towers_as_they_are_stored(towers, colors, tmp_path, 
     torch.testing.assert_close(known.images([path])[path], expected, atol=5e-3, rtol=5e-3)
 
 
-def test_features_are_known_of_an_encoder_that_was_trained_on_chosen_rows(towers, colors, tmp_path):
-    candidates = CandidateTable.read(colors)
-    pairs = Pairs.read(colors, "train", candidates)
-    row = f"{pairs.tasks[0]}:{pairs.datasets[0]}"
-    assert len(pairs.select_rows([row])) < len(pairs)
-    settings = replace(locked_settings(*towers), epochs=1, rows=(row,))
-    train(colors, tmp_path, settings)
-    _, cache = stored_and_cached(colors, tmp_path, settings)
-    path = next(item.image for item in colors.all_candidates() if item.image)
-    assert cache.images([path])
-
-
 def test_a_collection_without_images_is_refused(towers, tmp_path):
     with new_collection(tmp_path / "texts") as writer:
         for number in range(8):
@@ -246,15 +225,6 @@ def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, changes, mess
     with pytest.raises(UserError, match=message):
         train(colors, tmp_path / "run", replace(locked_settings(*towers), **changes))
     assert not (tmp_path / "run").exists()
-
-
-def test_a_text_tower_without_tokenizer_is_one_sentence(towers, colors, tmp_path):
-    shutil.copytree(towers[1], tmp_path / "text")
-    for file in (tmp_path / "text").iterdir():
-        if file.name not in ("config.json", "model.safetensors"):
-            file.unlink()
-    with pytest.raises(UserError, match="tokenizer"):
-        train(colors, tmp_path / "run", replace(locked_settings(*towers), text_tower=str(tmp_path / "text")))
 
 
 @pytest.fixture

@@ -78,11 +78,6 @@ def test_items_with_the_same_codes_have_one_place(drawn, path):
         assert len(np.unique(found.places[at, :items], axis=0)) <= different
 
 
-def test_datasets_are_named(drawn, path):
-    found = read_maps(path)
-    assert found.names == {0: "shapes", 1: "titled"} and set(found.datasets.tolist()) == {0, 1}
-
-
 def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn, path):
     (arguments,) = drawn
     assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
@@ -117,12 +112,6 @@ def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
     assert not (path / maps.SIDE).exists() and run.has(PART) and run.is_current(PART)
     for split in ("train", "val", "candidates"):
         assert FeatureFiles(path / "features" / split).fused(run.digest("fusion")).any()
-
-
-def test_maps_of_a_quantizer_that_was_trained_again_are_not_this_runs(drawn, path):
-    run = Run(path)
-    run.manifest["parts"]["quantizer"] = run.manifest["parts"]["quantizer"] | {"digest": "0" * 64}
-    assert not run.is_current(PART)
 
 
 def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collection, tmp_path, monkeypatch):

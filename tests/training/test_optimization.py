@@ -114,8 +114,3 @@ def test_without_a_decay_nothing_is_stored_or_changed():
     average.apply_averages()
     assert torch.equal(model.weight.data, history[-1])
     assert {name for name, _ in average.named_buffers()} == {"steps"}
-
-
-def test_weights_that_are_not_trained_are_left_out():
-    _, average, _ = trained(steps=1, decay=0.9)
-    assert sum(buffer.numel() for name, buffer in average.named_buffers() if name != "steps") == 6

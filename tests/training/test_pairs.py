@@ -60,10 +60,6 @@ def test_the_named_datasets_are_upsampled_over_all_their_tasks(pairs):
     assert set(drawn[~shapes]) == {1}
 
 
-def test_a_dataset_that_is_large_enough_is_not_upsampled(pairs):
-    assert sorted(pairs.epoch(np.random.default_rng(0), {"shapes": 1})) == list(range(len(pairs)))
-
-
 def test_groups_of_a_batch_come_from_one_row_each(pairs):
     for batch in pairs.batches(np.random.default_rng(0), batch=8, group=4):
         for start in range(0, len(batch) - 3, 4):
@@ -93,11 +89,6 @@ def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(co
         found = limited.positives[limited.offsets[number] : limited.offsets[number + 1]]
         assert sorted(found) == sorted(candidates.rows(list(query.positives)))
     assert set(pairs.epoch(np.random.default_rng(0), 0, row_names=named)) == set(np.flatnonzero(pairs.row_mask(named)))
-
-
-def test_a_dataset_names_all_of_its_rows(pairs):
-    expected = [pairs.datasets[row] == "shapes" for row in pairs.rows]
-    assert pairs.row_mask(["shapes"]).tolist() == expected and any(expected) and not all(expected)
 
 
 def test_an_unknown_row_lists_the_known_ones(pairs):

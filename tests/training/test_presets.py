@@ -234,14 +234,6 @@ def test_weight_decay_excludes_norms_biases_and_the_relative_attention_bias(t5):
     assert everything["weight_decay"] == 1e-4 and len(everything["params"]) == len(decayed) + len(others)
 
 
-def test_weight_decay_of_the_quantizer_stage_excludes_biases():
-    """RQ exclude_condition; codebooks are buffers here and have no decay."""
-    fusion = Fusion(FusionConfig(6, 8, 10))
-    decayed, others = adamw(fusion, PAPER.quantizer.learning_rate, quantizer.WEIGHT_DECAY, quantizer.BETAS).param_groups
-    assert decayed["weight_decay"] == 0.2 and all(p.ndim == 2 for p in decayed["params"])
-    assert others["weight_decay"] == 0.0 and all(p.ndim == 1 for p in others["params"])
-
-
 def test_the_decoders_learning_rate_is_the_published_schedule():
     """GR models/utils.py: cosine_warmup_scheduler."""
     total, warmup = 4000, PAPER.decoder.warmup_steps

@@ -23,7 +23,6 @@ from training.pseudo_queries import (
     matching_pursuit,
     nearest,
     queries_of_image,
-    visual_words,
     write_pseudo_queries,
 )
 
@@ -98,14 +97,6 @@ def test_texts_contain_words_of_the_image_once_each():
     assert all(query.text for query in queries_of_image(7, words, Recipe(images=False), np.random.default_rng(0)))
 
 
-def test_an_image_with_one_word_has_it_in_all_queries():
-    assert {query.text for query in queries_of_image(0, ["dog"] * 6, Recipe(texts=9), np.random.default_rng(0))} == {
-        "",
-        "dog",
-        "a photo of dog",
-    }
-
-
 def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collection):
     encoder = tiny_encoder()
     write(collection, Recipe(texts=2, targets=3))
@@ -155,12 +146,6 @@ def test_without_dense_search_the_image_itself_is_the_target(collection):
     assert all(query.positives == (images[query.image],) for query in queries if query.image)
 
 
-def test_the_number_of_images_is_limited(collection):
-    write(collection, Recipe(texts=1, max_images=20))
-    asking = {query.image for split in ("train", "val") for query in collection.queries(split) if query.image}
-    assert len(asking) == 20
-
-
 def test_too_few_images_are_refused_in_one_sentence(tmp_path):
     (tmp_path / "photos").mkdir()
     for number in range(MIN_IMAGES - 1):
@@ -176,9 +161,3 @@ def test_a_dataset_without_an_instruction_for_texts_is_refused_in_one_sentence(c
     file.write_text(file.read_text().splitlines()[0])
     with pytest.raises(UserError, match="has no instruction for photos, text to image; add a line to its"):
         check_images(Collection(collection.root))
-
-
-def test_words_are_distinct_and_visual():
-    words = visual_words()
-    assert len(words) == len(set(words)) > 1000
-    assert {"dog", "beach", "red", "goldfish", "close-up"} <= set(words) and not {"the", "and", ""} & set(words)

@@ -1,16 +1,13 @@
 """The converter of published checkpoints, on files of the documented layout.
 
-Small sizes by default; `pytest -m slow -s tests/training/test_published.py` does the same at the published sizes
-(ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory) and prints what it measured.
+Small sizes by default; `pytest -m slow tests/training/test_published.py` does the same at the published sizes (ViT-L/14,
+K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
 """
 
 import re
-import resource
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,7 +46,6 @@ from training.presets import PAPER
 from training.published.__main__ import main
 from training.published.checkpoint_file import CLIP_SF, Checkpoint, local_file
 
-ROOT = Path(__file__).parents[2]
 MARGIN = 1e-4  # of distances: nearer codewords than this may be told apart either way
 CLOSE = 1e-4
 
@@ -65,27 +61,17 @@ class Converted:
     folder: Path
 
 
+def run_main(folder: Path, destination: Path, *more: str, genius: str | Path = "genius.pth") -> Run:
+    """The command on the files of a folder."""
+    main(["--clip-sf", str(folder / "clip.pth"), "--genius", str(folder / genius), *more, str(destination)])
+    return Run(destination)
+
+
 def convert(folder: Path, sizes: Sizes) -> Converted:
     clip, genius = files.clip_weights(sizes), files.genius_weights(sizes)
-    given = [
-        "--clip-sf",
-        str(files.save(folder / "clip.pth", clip)),
-        "--genius",
-        str(files.save(folder / "genius.pth", genius)),
-        str(folder / "run"),
-    ]
-    if sizes == TRUE:
-        started = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "training.published", *given], check=True, cwd=ROOT)
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(
-            f"converted {sum(file.stat().st_size for file in folder.glob('*.pth')) / 1e9:.1f} GB in "
-            f"{time.perf_counter() - started:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of a core; peak memory "
-            f"with the mapped files {spent.ru_maxrss / 2**20:.1f} GB"
-        )
-    else:
-        main(given)
-    return Converted(sizes, Run(folder / "run"), clip, genius, folder)
+    files.save(folder / "clip.pth", clip)
+    files.save(folder / "genius.pth", genius)
+    return Converted(sizes, run_main(folder, folder / "run"), clip, genius, folder)
 
 
 @pytest.fixture(scope="module", params=["small", pytest.param("true", marks=pytest.mark.slow)])
@@ -159,10 +145,6 @@ def test_codes_are_those_of_the_published_formulas(converted):
     told = np.logical_and.accumulate(margins > MARGIN, axis=1)  # once one code is open, so is what follows
     assert told.mean() > 0.8
     np.testing.assert_array_equal(codes[told], expected[told])
-    print(
-        f"{told.sum()} of {told.size} codes have a margin above {MARGIN:g}: all of these are the same, and "
-        f"{(codes == expected).mean():.2%} of all; z differs by {np.abs(z.numpy() - expected_z).max():.1e}"
-    )
 
 
 def test_prefix_embeddings_pass_the_empty_encoders_norm(converted):
@@ -177,18 +159,10 @@ def test_prefix_embeddings_pass_the_empty_encoders_norm(converted):
 
 def test_every_step_has_the_published_log_probabilities(converted):
     """Teacher-forced, and step by step as the search decodes."""
-    sizes, weights, z, codes = (
-        converted.sizes,
-        Formulas(converted.genius),
-        vectors(converted.sizes),
-        some_codes(converted.sizes),
-    )
-    expected = np.stack(
-        [
-            log_probabilities(weights, own, ids, sizes.codes, sizes.layers)
-            for own, ids in zip(z.astype(np.float64), codes, strict=True)
-        ]
-    )  # (b, M, V)
+    sizes, weights = converted.sizes, Formulas(converted.genius)
+    z, codes = vectors(sizes), some_codes(sizes)
+    pairs = zip(z.astype(np.float64), codes, strict=True)
+    expected = np.stack([log_probabilities(weights, z_i, ids, sizes.codes, sizes.layers) for z_i, ids in pairs])
     decoder = IDDecoder.load(converted.run.folder("decoder"))
     search, before = IncrementalDecoder(decoder), (None, None)
     with torch.inference_mode():
@@ -203,16 +177,11 @@ def test_every_step_has_the_published_log_probabilities(converted):
     for level, found in enumerate(steps):
         wanted = expected[:, level, first[level] : first[level] + found.shape[1]]
         np.testing.assert_allclose(found, wanted, atol=CLOSE)
-    print(
-        f"log-probabilities from {expected.min():.1f} to {expected.max():.1f}: the largest difference is "
-        f"{np.abs(forced - expected).max():.1e}"
-    )
 
 
 def test_the_published_sizes_give_the_published_models(converted):
-    encoder, decoder = (
-        kind.load(converted.run.folder(part)).config for part, kind in (("encoder", Encoder), ("decoder", IDDecoder))
-    )
+    encoder = Encoder.load(converted.run.folder("encoder")).config
+    decoder = IDDecoder.load(converted.run.folder("decoder")).config
     quantizer = ResidualQuantizer.load(converted.run.folder("quantizer")).config
     assert (quantizer.modality_code, quantizer.distance) == ("emergent", "published")
     assert decoder.vocabulary == converted.sizes.tokens
@@ -224,28 +193,17 @@ def test_the_published_sizes_give_the_published_models(converted):
 
 
 def test_a_converted_run_is_searched(small, tmp_path):
-    encoder, fusion, quantizer = (
-        kind.load(small.run.folder(part))
-        for part, kind in (("encoder", Encoder), ("fusion", Fusion), ("quantizer", ResidualQuantizer))
-    )
+    encoder, fusion = Encoder.load(small.run.folder("encoder")), Fusion.load(small.run.folder("fusion"))
+    quantizer = ResidualQuantizer.load(small.run.folder("quantizer"))
     items = tiny_items(9, tmp_path)
     pictures = [Image.open(tmp_path / item.image).convert("RGB") if item.image else None for item in items]
     with torch.inference_mode():
         found = encoder.encode(pictures, [item.text for item in items])
         codes = quantizer.encode(fusion(found)).numpy()
-    small.run.publish(
-        "index",
-        lambda folder: write_index(
-            folder,
-            items,
-            codes,
-            found.embedding().numpy(),
-            quantizer.config.code_sizes,
-            image_path=tmp_path.joinpath,
-            instructions=INSTRUCTIONS,
-        ),
-        ("encoder", "fusion", "quantizer"),
-    )
+    written = partial(write_index, items=items, codes=codes, embeddings=found.embedding().numpy())
+    shown = {"image_path": tmp_path.joinpath, "instructions": INSTRUCTIONS}
+    write = partial(written, code_sizes=quantizer.config.code_sizes, **shown)
+    small.run.publish("index", write, ("encoder", "fusion", "quantizer"))
     (result,) = Engine.load(small.run.path, "cpu").search([Query(text=items[1].text)], SearchOptions(beams=50, k=9))
     assert {hit.codes for hit in result.hits} <= {tuple(own) for own in codes.tolist()}
     assert result.hits[0].item == items[1] and result.hits[0].cosine > 0.999
@@ -262,15 +220,7 @@ def test_every_name_is_mapped_or_listed_as_left_out(small, capsys):
         if name.endswith((".cluster_size", ".embed_avg")) or name.startswith(("contra_projector.", "quantizer.vq."))
     } - {"quantizer.vq._codebook.embed"}
     files.save(small.folder / "more.pth", small.genius | {"quantizer.clip_model.visual.proj": torch.ones(2)})
-    main(
-        [
-            "--clip-sf",
-            str(small.folder / "clip.pth"),
-            "--genius",
-            str(small.folder / "more.pth"),
-            str(small.folder / "again"),
-        ]
-    )
+    run_main(small.folder, small.folder / "again", genius="more.pth")
     said = capsys.readouterr().out
     assert "left out   genius, not a weight: optimizer, scheduler, epoch, scaler, config\n" in said
     assert (
@@ -284,7 +234,7 @@ def refused(small: Converted, tmp_path: Path, genius: Weights, *more: str) -> st
     """What the command says of this decoder's checkpoint."""
     file = files.save(tmp_path / "changed.pth", genius, moments=False)
     with pytest.raises(UserError) as error:
-        main(["--clip-sf", str(small.folder / "clip.pth"), "--genius", str(file), str(tmp_path / "run"), *more])
+        run_main(small.folder, tmp_path / "run", *more, genius=file)
     assert not (tmp_path / "run").exists()
     return str(error.value)
 
@@ -320,18 +270,8 @@ def test_a_checkpoint_that_does_not_fit_is_refused_by_name(small, tmp_path, chan
 
 def test_unknown_weights_are_left_out_on_request(small, tmp_path):
     file = files.save(tmp_path / "more.pth", small.genius | {"head.bias": torch.ones(3)})
-    main(
-        [
-            "--clip-sf",
-            str(small.folder / "clip.pth"),
-            "--genius",
-            str(file),
-            str(tmp_path / "run"),
-            "--leave-out",
-            "head.*",
-        ]
-    )
-    assert Run(tmp_path / "run").manifest["left_out"]["genius"]["head.bias"] == "by --leave-out"
+    run = run_main(small.folder, tmp_path / "run", "--leave-out", "head.*", genius=file)
+    assert run.manifest["left_out"]["genius"]["head.bias"] == "by --leave-out"
 
 
 def test_a_conversion_that_is_killed_at_its_last_part_leaves_no_run_that_trains(small, tmp_path, monkeypatch):
@@ -343,26 +283,25 @@ def test_a_conversion_that_is_killed_at_its_last_part_leaves_no_run_that_trains(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "publish", killed)
-    clip, genius = (str(small.folder / name) for name in ("clip.pth", "genius.pth"))
     with pytest.raises(KeyboardInterrupt):
-        main(["--clip-sf", clip, "--genius", genius, str(tmp_path / "run")])
+        run_main(small.folder, tmp_path / "run")
     found, whole = Run(tmp_path / "run").manifest, small.run.manifest
     assert all(found[name] == whole[name] for name in ("left_out", "normalize_embeddings"))
 
 
 def test_an_encoder_of_another_size_is_refused(small, tmp_path):
-    other = files.save(tmp_path / "clip.pth", files.clip_weights(replace(SMALL, dim=20)))
+    files.save(tmp_path / "clip.pth", files.clip_weights(replace(SMALL, dim=20)))
     with pytest.raises(UserError, match="embeddings have dimension 20 .*24 in the fusion.*do not belong together"):
-        main(["--clip-sf", str(other), "--genius", str(small.folder / "genius.pth"), str(tmp_path / "run")])
+        run_main(tmp_path, tmp_path / "run", genius=small.folder / "genius.pth")
 
 
 def test_a_decoder_keeps_its_own_quantizer(small, tmp_path, capsys):
-    clip, genius = (str(small.folder / name) for name in ("clip.pth", "genius.pth"))
-    own, other = (str(files.save(tmp_path / f"{seed}.pth", files.quantizer_weights(SMALL, seed))) for seed in (1, 8))
-    main(["--clip-sf", clip, "--genius", genius, "--rq", other, str(tmp_path / "run")])
+    for seed in (1, 8):
+        files.save(tmp_path / f"{seed}.pth", files.quantizer_weights(SMALL, seed))
+    run = run_main(small.folder, tmp_path / "run", "--rq", str(tmp_path / "8.pth"))
     assert "8.pth has another quantizer than genius.pth, whose own is used" in capsys.readouterr().out
-    assert Run(tmp_path / "run").digest("quantizer") == small.run.digest("quantizer")
-    main(["--clip-sf", clip, "--genius", genius, "--rq", own, str(tmp_path / "same")])
+    assert run.digest("quantizer") == small.run.digest("quantizer")
+    run_main(small.folder, tmp_path / "same", "--rq", str(tmp_path / "1.pth"))
     assert "1.pth has the same quantizer as genius.pth" in capsys.readouterr().out
 
 
@@ -370,19 +309,9 @@ def test_a_decoder_without_a_quantizer_needs_one(small, tmp_path, capsys):
     bare = {name: tensor for name, tensor in small.genius.items() if not name.startswith("quantizer.")}
     assert "has no quantizer; name the one" in refused(small, tmp_path, bare)
     rq = files.save(tmp_path / "rq.pth", files.quantizer_weights(SMALL))
-    main(
-        [
-            "--clip-sf",
-            str(small.folder / "clip.pth"),
-            "--genius",
-            str(tmp_path / "changed.pth"),
-            "--rq",
-            str(rq),
-            str(tmp_path / "run"),
-        ]
-    )
+    run = run_main(small.folder, tmp_path / "run", "--rq", str(rq), genius=tmp_path / "changed.pth")
     assert "changed.pth has no quantizer: that of rq.pth is used" in capsys.readouterr().out
-    assert Run(tmp_path / "run").digest("quantizer") == small.run.digest("quantizer")
+    assert run.digest("quantizer") == small.run.digest("quantizer")
 
 
 class Malicious:
@@ -430,7 +359,7 @@ def test_a_file_without_weights_is_refused_in_one_sentence(tmp_path, content, sa
 def test_a_folder_that_is_not_a_run_is_left_alone(small, tmp_path):
     (tmp_path / "thesis.txt").write_text("")
     with pytest.raises(UserError, match="is not a run"):
-        main(["--clip-sf", str(small.folder / "clip.pth"), "--genius", str(small.folder / "genius.pth"), str(tmp_path)])
+        run_main(small.folder, tmp_path)
 
 
 def test_names_on_the_hub_are_fetched_from_there(monkeypatch):

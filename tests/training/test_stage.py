@@ -16,7 +16,7 @@ from genius.run import Run
 from tests.training.tiny import TINY
 from training import stage
 from training.__main__ import train
-from training.checkpoint import Checkpoints, fingerprint, reseed
+from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments
 from training.curves import read_curves, record_epoch
 from training.stage import Stage, is_done, only_trainer, peak_memory, record_stage, records_stamp, run_stage
@@ -69,14 +69,6 @@ def test_epochs_are_added_stage_by_stage(tmp_path):
         "encoder": [{"epoch": 0, "loss": 2.0}, {"epoch": 1, "loss": 1.0}],
         "decoder": [{"epoch": 0, "loss": 3.0}],
     }
-
-
-def test_a_repeated_epoch_replaces_the_later_ones(tmp_path):
-    run = Run(tmp_path)
-    for epoch in range(3):
-        record_epoch(run, "encoder", epoch, loss=9.0)
-    record_epoch(run, "encoder", 1, loss=1.0)
-    assert [point["loss"] for point in read_curves(run)["encoder"]] == [9.0, 1.0]
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
@@ -169,14 +161,6 @@ def test_the_stamp_of_a_collection_ignores_what_file_managers_leave(collection, 
     assert records_stamp(root) == before
 
 
-def test_queries_of_a_test_may_be_added_later(collection, tmp_path):
-    """As training.benchmarks.own_folder does."""
-    root = shutil.copytree(collection.root, tmp_path / "collection")
-    before = records_stamp(root)
-    (root / "query" / "test" / "mbeir_further_task0_test.jsonl").write_text("")
-    assert records_stamp(root) == before
-
-
 def start(seed: int = 0) -> tuple[nn.Module, torch.optim.Optimizer]:
     torch.manual_seed(seed)
     model = nn.Conv2d(2, 3, 3).to(memory_format=torch.channels_last)
@@ -200,10 +184,6 @@ def test_weights_and_optimizer_state_are_restored(tmp_path):
     step(again, its_optimizer)
 
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
-
-
-def test_without_a_checkpoint_a_stage_starts_at_its_first_epoch(tmp_path):
-    assert Checkpoints(tmp_path, "encoder").resume(*start()) == 0
 
 
 def test_other_settings_are_refused_in_one_sentence(tmp_path):
@@ -232,17 +212,6 @@ def test_a_half_written_epoch_is_ignored(tmp_path):
     assert checkpoints.resume(*start()) == 1
     checkpoints.save(model, optimizer, 1)
     assert checkpoints.resume(*start()) == 2
-
-
-def test_a_cleared_stage_leaves_nothing(tmp_path):
-    checkpoints = Checkpoints(tmp_path, "decoder")
-    checkpoints.save(*start(), 0)
-    checkpoints.clear()
-    assert not checkpoints.folder.exists()
-
-
-def test_fingerprints_differ_where_facts_do():
-    assert fingerprint(1, "a") == fingerprint(1, "a") != fingerprint(1, "b")
 
 
 def test_every_epoch_has_its_own_randomness():

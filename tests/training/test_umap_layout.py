@@ -26,14 +26,6 @@ def test_layouts_without_extent_are_moved_only():
     assert layout_correlation(np.ones((4, 2)), np.ones((4, 2))) == 0.0
 
 
-def test_the_correlation_falls_as_points_move():
-    target = rng().normal(size=(200, 2))
-    moved = [
-        layout_correlation(target + amount * rng().normal(size=target.shape)[::-1], target) for amount in (0, 0.5, 5)
-    ]
-    assert moved[0] == pytest.approx(1) and moved[0] > moved[1] > moved[2]
-
-
 def test_all_views_fill_the_same_square_and_keep_their_shape():
     layouts = rng().normal(size=(3, 40, 2)) * [7, 2] + [30, -4]
     edges = fill_square(layouts)
@@ -52,27 +44,9 @@ def test_neighbours_stay_together_and_views_stay_comparable():
     assert layout_correlation(again, first) > 0.8 > 0.2 > layout_correlation(rng().permutation(first), first)
 
 
-def test_a_repeated_vector_has_one_place_near_those_of_its_points():
-    vectors, which = clusters(120, 30)
-    middles = np.stack([vectors[which == one].mean(0) for one in range(30)])
-    first = first_layout(vectors, seed=0)
-    places = next_layout(middles, which, first, seed=0)
-    assert len(np.unique(places, axis=0)) == 30
-    assert layout_correlation(places, first) > 0.6
-
-
 def test_few_vectors_lie_in_the_middle_of_their_points():
     vectors, which = clusters(40, MIN_VECTORS - 1)
     first = rng().normal(size=(40, 2))
     places = next_layout(vectors[: MIN_VECTORS - 1], which, first, seed=0)
     for one in range(MIN_VECTORS - 1):
         assert np.allclose(places[which == one], first[which == one].mean(0))
-
-
-@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (MIN_VECTORS - 1, 5), (6, 1)])
-def test_few_points_are_laid_out_by_principal_components(shape):
-    vectors = rng().normal(size=shape)
-    places = first_layout(vectors, seed=0)
-    assert places.shape == (shape[0], 2) and np.isfinite(places).all()
-    if shape[0] > 1:
-        assert places[:, 0].std() >= places[:, 1].std()

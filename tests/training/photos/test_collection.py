@@ -15,7 +15,7 @@ from genius.errors import UserError
 from genius.schema import Modality
 from tests.training.photos.sets import write_sets
 from training.photos import collection as photo_collection
-from training.photos.collection import DATASETS, FIVE_SETS, SHIPPED, build_photo_collection, grocery_name
+from training.photos.collection import DATASETS, FIVE_SETS, SHIPPED, build_photo_collection
 
 DATA = os.environ.get("GENIUS_DATA")
 SEEN = {207: 0.9}  # a golden retriever
@@ -41,12 +41,6 @@ def dataset(name: str) -> str:
 
 def test_the_checker_finds_no_problem(photos):
     assert list(Checker(photos.root).problems()) == []
-
-
-def test_the_photographs_have_every_task_but_text_to_text(photos):
-    rows = photos.rows()
-    assert {row.task for row in rows if row.dataset == "photos"} == set(TASKS) - {1}
-    assert {row.task for row in rows if row.dataset == "encyclopedia"} == {1, 2, 3, 6, 8}
 
 
 def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
@@ -90,14 +84,6 @@ def test_every_test_query_of_the_photographs_has_a_right_answer_in_the_test_pool
             assert pooled & set(query.positives)
 
 
-def test_a_picture_never_asks_for_itself(photos):
-    items = {item.id: item for item in photos.all_candidates()}
-    for split in SPLITS:
-        for query in photos.queries(split):
-            if dataset(query.id) in ("photos", "encyclopedia") and query.image:
-                assert query.image not in {items[did].image for did in query.positives}
-
-
 def test_test_pictures_of_other_sets_do_not_ask_the_encyclopedia(photos, sets):
     dev = {line["id"] for name in FIVE_SETS for line in map(json.loads, (sets / name / "manifest.jsonl").open())
            if line["split"] == "dev"}  # fmt: skip
@@ -139,26 +125,3 @@ def test_a_missing_set_is_named(sets, tmp_path):
     with pytest.raises(UserError, match="visual7w contains no images"):
         build_photo_collection(data, tmp_path / "c", tmp_path / "p.npz")
     assert not (tmp_path / "c").exists()
-
-
-def test_a_product_is_named_by_its_class_and_its_kind():
-    assert grocery_name("Granny-Smith", "apple") == "Granny Smith apple"
-    assert grocery_name("Sweet-Potato", "potato") == "Sweet Potato"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DATA, reason="GENIUS_DATA is not set: no real sets here")
-def test_a_slice_of_the_real_sets_builds_and_checks(tmp_path):
-    for name in (*FIVE_SETS, "photos"):
-        lines = (Path(DATA) / name / "manifest.jsonl").read_text().splitlines()
-        kept = lines[:: max(1, len(lines) // 300)]
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "manifest.jsonl").write_text("\n".join(kept) + "\n")
-        for line in map(json.loads, kept):
-            file = tmp_path / name / line["img_path"]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(Path(DATA) / name / line["img_path"], file)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(photo_collection, "predict", lambda pictures, cache: dict.fromkeys(pictures, SEEN))
-        build_photo_collection(tmp_path, tmp_path / "collection", tmp_path / "p.npz")
-    assert list(Checker(tmp_path / "collection").problems()) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from training import caption_words
-from training.caption_words import is_right, singular, words
+from training.caption_words import is_right
 from training.photos.encyclopedia import Encyclopedia
 
 
@@ -42,12 +42,6 @@ def test_words_that_captions_rarely_mean_name_nothing_in_them(book):
     assert book.named("camera").name == "camera"
 
 
-def test_captions_agree_on_an_entry_and_the_most_frequent_comes_first(book):
-    captions = ["A dog on snow.", "The dogs run.", "A dog and a ball in the snow."]
-    assert names(book.captioned(captions)) == ["dog", "snow"]
-    assert names(book.captioned(captions, least=3)) == ["dog"]
-
-
 @pytest.mark.parametrize(
     ("name", "entry"), [("scarlet macaw", "macaw"), ("Casual Shoes", "shoe"), ("grilled chicken wings", "wing")]
 )
@@ -71,11 +65,6 @@ def test_an_entry_has_its_name_and_its_synonyms():
     assert caption_words.names("Hot dog: a frankfurter on a bun.") == ["Hot dog"]
 
 
-def test_a_short_text_is_a_name_and_a_long_one_has_none():
-    assert caption_words.names("banana cake with nuts") == ["banana cake with nuts"]
-    assert caption_words.names("Granny Smith is a green apple with firm pulp.") == caption_words.names("") == []
-
-
 @pytest.mark.parametrize(
     ("text", "caption", "right"),
     [
@@ -92,17 +81,3 @@ def test_a_short_text_is_a_name_and_a_long_one_has_none():
 )
 def test_a_name_is_right_if_a_caption_has_it_word_by_word(text, caption, right):
     assert is_right(text, ["Nothing .", caption]) is right
-
-
-def test_singular_and_plural_are_the_same_word():
-    assert words("Wolves, berries and glasses on buses") == ["wolf", "berry", "and", "glass", "on", "buse"]
-    assert words("bus") == ["bus"]
-
-
-@pytest.mark.parametrize(
-    ("plural", "expected"),
-    [("mice", "mouse"), ("loaves", "loaf"), ("ladies", "lady"), ("ties", "tie"), ("dresses", "dress")]
-    + [("dogs", "dog"), ("glass", "glass"), ("bus", "bus"), ("iris", "iris"), ("gas", "gas")],
-)
-def test_the_singular_of_a_noun(plural, expected):
-    assert singular(plural) == expected

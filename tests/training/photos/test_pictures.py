@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from genius.collections.sources import Record, read_source
+from genius.collections.sources import read_source
 from genius.errors import UserError
 from tests.training.photos.sets import write_picture, write_sets
 from training.photos import predictions
-from training.photos.pictures import arrange, dish_head, family, join, kind_and_category, near_copies, photo_name
+from training.photos.pictures import arrange, dish_head, family, join, near_copies
 from training.photos.predictions import KEPT, predict
 
 
@@ -44,11 +44,6 @@ def test_all_views_of_a_dish_are_in_one_split_and_one_of_them_is_only_a_query(ph
         assert sum(photo.query_only for photo in own) == (own[0].split == "test")
 
 
-def test_only_test_pictures_are_held_out_as_queries(photos):
-    assert {photo.split for photo in photos if photo.query_only} == {"test"}
-    assert {photo.split for photo in photos} == {"train", "val", "test"}
-
-
 @pytest.mark.parametrize(
     ("name", "head", "kin"),
     [
@@ -61,25 +56,6 @@ def test_only_test_pictures_are_held_out_as_queries(photos):
 )
 def test_the_family_of_a_dish_follows_from_the_last_word_of_its_head(name, head, kin):
     assert dish_head(name) == head and family(name) == kin
-
-
-@pytest.mark.parametrize(
-    ("set_", "text", "name"),
-    [
-        ("clothing", "longsleeve for children", "long-sleeved shirt for children"),
-        ("npc_animals", "Gila Monster", "gila monster"),
-        ("pd_recipes", "dou_sha_bao", "dou sha bao"),
-        ("gcompris", "le musee", "Louvre museum"),
-    ],
-)
-def test_names_are_readable(set_, text, name):
-    record = Record("1", "1.png", 1, captions=[text], attributes={"set": set_})
-    assert photo_name(record) == name
-
-
-def test_a_picture_with_captions_has_no_name():
-    record = Record("1", "1.png", 1, captions=["a cat", "one cat"], attributes={"set": "coco_mini_ccby"})
-    assert photo_name(record) == "" and kind_and_category(record) == ("scene", "scene")
 
 
 class FakeTower(torch.nn.Module):
