@@ -54,25 +54,9 @@ class Sizes:
 
 TRUE = Sizes()
 SMALL = Sizes(
-    dim=24,
-    image=32,
-    patch=16,
-    vision_width=128,
-    vision_layers=2,
-    text_width=64,
-    text_layers=2,
-    context=12,
-    branch=20,
-    hidden=28,
-    levels=4,
-    codes=7,
-    width=16,
-    layers=2,
-    heads=2,
-    head_width=5,
-    ff_width=18,
-    prefix=3,
-)
+    dim=24, image=32, patch=16, vision_width=128, vision_layers=2, text_width=64, text_layers=2, context=12,
+    branch=20, hidden=28, levels=4, codes=7, width=16, layers=2, heads=2, head_width=5, ff_width=18, prefix=3,
+)  # fmt: skip
 
 
 def clip_weights(sizes: Sizes, seed: int = 0) -> Weights:
@@ -136,12 +120,8 @@ def quantizer_weights(sizes: Sizes, seed: int = 1) -> Weights:
         size = sizes.codes if level else 3
         embed = 0.6 * 0.85**level * torch.randn(1, size, sizes.dim, generator=draw) / math.sqrt(sizes.dim)
         hits = 2 + 4 * torch.rand(1, size, generator=draw)
-        book = {
-            "initted": torch.tensor([1.0]),
-            "cluster_size": hits,
-            "embed_avg": embed * hits[..., None],
-            "embed": embed,
-        }
+        book = {"initted": torch.tensor([1.0]), "cluster_size": hits, "embed_avg": embed * hits[..., None]}
+        book["embed"] = embed
         for name, tensor in book.items():
             found[f"residual_rq.layers.{level}._codebook.{name}"] = tensor
             if level == 0:
@@ -188,18 +168,10 @@ def genius_weights(sizes: Sizes) -> Weights:
 
 def save(file: Path, weights: Weights, moments: bool = True, **entries: Any) -> Path:
     """As the training scripts save; `entries` replace what lies beside the weights."""
-    state = (
-        {
-            number: {
-                "step": torch.tensor(9.0),
-                "exp_avg": torch.zeros_like(tensor),
-                "exp_avg_sq": torch.zeros_like(tensor),
-            }
-            for number, tensor in enumerate(weights.values())
-        }
-        if moments
-        else {}
-    )
+    state = {}
+    for number, tensor in enumerate(weights.values() if moments else ()):
+        averages = torch.zeros_like(tensor), torch.zeros_like(tensor)
+        state[number] = {"step": torch.tensor(9.0), "exp_avg": averages[0], "exp_avg_sq": averages[1]}
     beside = {
         "optimizer": {"state": state, "param_groups": [{"lr": 1e-5, "params": list(state)}]},
         "scheduler": {"last_epoch": 9, "_last_lr": [1e-5]},
@@ -231,17 +203,8 @@ def omegaconf_names() -> Iterator[Any]:
     dictionary, sequence = kind("omegaconf.dictconfig", "DictConfig"), kind("omegaconf.listconfig", "ListConfig")
     of_many, of_one = kind("omegaconf.base", "ContainerMetadata"), kind("omegaconf.base", "Metadata")
     node = kind("omegaconf.nodes", "AnyNode")
-    facts = {
-        "ref_type": Any,
-        "object_type": dict,
-        "optional": True,
-        "key": None,
-        "flags": {},
-        "flags_root": False,
-        "resolver_cache": defaultdict(dict),
-        "key_type": Any,
-        "element_type": Any,
-    }
+    facts = {"ref_type": Any, "object_type": dict, "optional": True, "key": None, "flags": {}, "flags_root": False}
+    facts |= {"resolver_cache": defaultdict(dict), "key_type": Any, "element_type": Any}
     root = built(dictionary, _metadata=built(of_many, **facts), _parent=None, _flags_cache=None)
     levels = built(node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8)
     sizes = built(sequence, _metadata=built(of_many, **facts | {"object_type": list}), _parent=root, _content=[levels])

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +20,9 @@ from genius.models.heads import SplitEncoder
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY
+from tests.training.tiny import TINY, killed_after_an_epoch
 from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
-from training import contrastive, encoder, features, tower_features
+from training import encoder, features, tower_features
 from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder import new_encoder
@@ -62,10 +61,6 @@ def trained(towers, colors, tmp_path_factory):
     return run
 
 
-def weights(run):
-    return load_file(Run(run).folder("encoder") / "model.safetensors")
-
-
 def is_head(name):
     return name.startswith(("clip.visual.head", "clip.text.proj")) or name == "clip.logit_scale"
 
@@ -78,40 +73,23 @@ def test_heads_learn(trained):
 
 def test_towers_do_not_change(trained, towers):
     before = new_encoder(locked_settings(*towers)).state_dict()
-    after = weights(trained)
+    after = load_file(Run(trained).folder("encoder") / "model.safetensors")
     assert before.keys() == after.keys()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all(map(is_head, changed))
 
 
-@pytest.fixture
-def kill(monkeypatch):
-    """A context in which training is killed before an epoch is recorded."""
-    record = contrastive.record_epoch
-
-    @contextmanager
-    def killing(epoch):
-        def killed(run, stage, number, **figures):
-            if number == epoch:
-                raise KeyboardInterrupt
-            record(run, stage, number, **figures)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(contrastive, "record_epoch", killed)
-            yield
-
-    return killing
-
-
-def test_a_killed_run_resumes_to_the_same_average_of_weights(trained, towers, colors, tmp_path, kill):
+def test_a_killed_run_resumes_to_the_same_average_of_weights(trained, towers, colors, tmp_path, monkeypatch):
     settings = replace(locked_settings(*towers), epochs=3, average=0.9)
     for run in ("whole", "killed", "last"):
         shutil.copytree(trained / "towers", tmp_path / run / "towers")
     expected = train(colors, tmp_path / "whole", settings)
-    with kill(epoch=2), pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        killed_after_an_epoch(patch)
         train(colors, tmp_path / "killed", settings)
     resumed = train(colors, tmp_path / "killed", settings)
     assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
+    assert not list((tmp_path / "killed" / "checkpoints").iterdir())
     last = train(colors, tmp_path / "last", replace(settings, average=0.0))
     assert any(not torch.equal(weight, expected[name]) for name, weight in last.items())
 
@@ -183,18 +161,13 @@ def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
     assert {"clip.logit_scale"} < changed and len(changed) <= 4, changed
 
 
-def stored_and_cached(colors, run, settings):
-    """The published encoder, and what is known of its features from the tower outputs."""
-    stored = Encoder.load(Run(run).folder("encoder"))
-    return stored, known_features(Run(run), colors, settings, stored, 0)
-
-
 @pytest.mark.parametrize("rounding", ["half", "eight_bit"])
 def test_heads_learn_on_the_towers_as_they_are_stored(towers, colors, tmp_path, monkeypatch, rounding):
     monkeypatch.setattr("genius.models.saving.LARGE", 64)
     settings = replace(locked_settings(*towers), epochs=1, **{rounding: True})
     train(colors, tmp_path, settings)
-    stored, known = stored_and_cached(colors, tmp_path, settings)
+    stored = Encoder.load(Run(tmp_path).folder("encoder"))
+    known = known_features(Run(tmp_path), colors, settings, stored, 0)
     path = next(item.image for item in colors.all_candidates() if item.image)
     with torch.no_grad():
         expected = stored.encode([open_image(colors.image_path(path))], [""]).image[0]

@@ -18,8 +18,7 @@ from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
-from tests.training.quick_maps import lay_out_by_principal_components
-from tests.training.tiny import LEVELS, TINY
+from tests.training.tiny import LEVELS, TINY, lay_out_by_principal_components
 from training import maps, umap_layout
 from training.curves import read_health
 

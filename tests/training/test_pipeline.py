@@ -28,7 +28,7 @@ from training.command_line import Arguments
 from training.curves import HEALTH, read_curves, read_health
 from training.decoder import Validation
 from training.pairs import CandidateTable
-from training.settings import IndexSettings
+from training.settings import IndexSettings, Settings
 from training.stage import STAGES, pending_stages, run_stage
 
 
@@ -169,27 +169,32 @@ def other_query_of_a_positive(root) -> None:
     file.write_text("".join(" ".join(line) + "\n" for line in lines))
 
 
-@pytest.mark.parametrize("change", [other_texts, other_query_of_a_positive, None])
-@pytest.mark.parametrize("stage", ["encoder", "quantizer"])
+def more_phrasings(settings: Settings) -> Settings:
+    return replace(settings, features=replace(settings.features, phrasings=settings.features.phrasings + 1))
+
+
+@pytest.mark.parametrize(
+    ("stage", "change"),
+    [("encoder", other_texts), ("quantizer", other_texts), ("quantizer", more_phrasings)]
+    + [("encoder", other_query_of_a_positive), ("quantizer", other_query_of_a_positive)],
+)
 def test_a_killed_stage_does_not_go_on_with_other_data(stage, change, collection, tmp_path, monkeypatch):
-    """None: another number of phrasings, of which the encoder knows nothing."""
     root = shutil.copytree(collection.root, tmp_path / "collection")
-    given, settings = replace(arguments(collection, tmp_path / "run"), collection=root), TINY
+    given = replace(arguments(collection, tmp_path / "run"), collection=root)
     if change is other_query_of_a_positive:
         change(root)
     killed_while(monkeypatch, stage, "after an epoch")
     with pytest.raises(Killed):
         pipeline.train(given)
     monkeypatch.undo()
-    if change is None:
-        settings = replace(TINY, features=replace(TINY.features, phrasings=TINY.features.phrasings + 1))
+    if change is more_phrasings:
+        given = replace(given, settings=change(TINY))
     else:
         change(root)
-    if stage == "quantizer" and change is not other_query_of_a_positive:
-        run_stage("features", features.train, replace(given, settings=settings))
-    if (stage, change) != ("encoder", None):
-        with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
-            run_stage(stage, STAGES[stage].train, replace(given, settings=settings))
+    if stage == "quantizer" and change is not other_query_of_a_positive:  # whose features stay
+        run_stage("features", features.train, given)
+    with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
+        run_stage(stage, STAGES[stage].train, given)
 
 
 @pytest.mark.parametrize("stage", ["quantizer", "index"])

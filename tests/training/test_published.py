@@ -1,7 +1,7 @@
 """The converter of published checkpoints, on files of the documented layout.
 
-Small sizes by default; `pytest -m slow tests/training/test_published.py` does the same at the published sizes (ViT-L/14,
-K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
+Small sizes by default; `pytest -m slow tests/training/test_published.py` does the same at the published sizes
+(ViT-L/14, K = 4096, M = 9, T5-small; 11 GB of disk, 7 of memory).
 """
 
 import re

@@ -1,13 +1,17 @@
-"""Settings that train every stage in seconds."""
+"""Settings that train every stage in seconds, and ways to end a training early."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from genius.models.decoder import DecoderConfig
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
 from tests.search.tiny import tiny_encoder
+from training import umap_layout
+from training.checkpoint import Checkpoints
 from training.presets import SMALL
 from training.settings import Settings
 
@@ -56,3 +60,19 @@ TINY: Settings = replace(
         ),
     ),
 )
+
+
+def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
+    """Treat all vectors of maps as the few that are laid out without UMAP, which compiles itself for many seconds."""
+    patch.setattr(umap_layout, "MIN_VECTORS", 1_000_000)
+
+
+def killed_after_an_epoch(patch: pytest.MonkeyPatch) -> None:
+    """Let training die when it has saved its first epoch."""
+    save = Checkpoints.save
+
+    def killed(*arguments):
+        save(*arguments)
+        raise KeyboardInterrupt
+
+    patch.setattr(Checkpoints, "save", killed)

@@ -15,8 +15,7 @@ from genius.examples import read_examples
 from genius.run import EXTRAS, PARTS, Run
 from genius.schema import Item, Modality
 from tests.training.photos.sets import write_sets
-from tests.training.quick_maps import lay_out_by_principal_components
-from tests.training.tiny import TINY
+from tests.training.tiny import TINY, lay_out_by_principal_components
 from training.photos import __main__ as command
 from training.photos import credits
 from training.photos.credits import picture_records, read_worked_examples
@@ -39,24 +38,15 @@ def owl(monkeypatch):
 @pytest.mark.parametrize(
     ("attributes", "file", "credit", "licence", "origin"),
     [
-        (
-            {"set": "flower_photos", "credit": "CC-BY by Ann B - https://example.org/1/"},
-            "1.webp",
-            *("Ann B", "CC BY 2.0", "https://example.org/1/"),
-        ),
-        (
-            {"set": "npc_animals", "licence": "CC0", "credit": "By Bob - Own work, CC0, https://example.org/2"},
-            "2.webp",
-            *("By Bob - Own work, CC0", "CC0", "https://example.org/2"),
-        ),
-        (
-            {"set": "coco_mini_ccby", "licence": "CC BY 2.0"},
-            "3.webp",
-            *(SETS["coco_mini_ccby"].credit, "CC BY 2.0", "http://flickr/3"),
-        ),
+        ({"set": "flower_photos", "credit": "CC-BY by Ann B - https://example.org/1/"}, "1.webp",
+         "Ann B", "CC BY 2.0", "https://example.org/1/"),
+        ({"set": "npc_animals", "licence": "CC0", "credit": "By Bob - Own work, CC0, https://example.org/2"}, "2.webp",
+         "By Bob - Own work, CC0", "CC0", "https://example.org/2"),
+        ({"set": "coco_mini_ccby", "licence": "CC BY 2.0"}, "3.webp",
+         SETS["coco_mini_ccby"].credit, "CC BY 2.0", "http://flickr/3"),
         ({"set": "clothing"}, "4.webp", *SETS["clothing"].facts.values()),
     ],
-)
+)  # fmt: skip
 def test_a_picture_s_own_credit_license_and_address_come_first(attributes, file, credit, licence, origin):
     facts = photo_facts(attributes, {"3.webp": "http://flickr/3"}, file)
     assert facts == {"credit": credit, "licence": licence, "origin": origin}
