@@ -31,8 +31,7 @@ def measured(engine, collection, sets):
 
 
 def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
-    pictures, pairs, texts = (swap_instructions(queries, collection.instructions(), seed=0) for queries in sets)
-
+    pictures, pairs, texts = [swap_instructions(queries, collection.instructions(), seed=0) for queries in sets]
     assert pictures.queries == sets[0].queries  # text to pair, of the other dataset
     assert pictures.instructions == ["Find the titled picture."] * 4
     assert pictures.targets.tolist() == [Modality.PAIR] * 4
@@ -43,15 +42,13 @@ def test_swapped_queries_differ_only_in_instruction_and_target_modality(collecti
 def test_the_swapped_instruction_depends_on_seed_and_query_alone(sets):
     phrasings = {(0, Modality.TEXT, target): [f"{target.name} {number}" for number in range(3)] for target in Modality}
     found = [swap_instructions(sets[0], phrasings, seed).instructions for seed in (0, 0, *range(1, 9))]
-
     assert found[0] == found[1]
     chosen = Counter(text.split()[0] for instructions in found for text in instructions)
     assert set(chosen) == {"TEXT", "PAIR"}  # never the kind that answers the query
 
 
-def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, sets):
+def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, sets, tmp_path):
     found = measured(engine, collection, sets)
-
     for queries, row in zip(sets, found, strict=True):
         codes = [
             int(engine.search([query])[0].first_code_probabilities.argmax())
@@ -65,22 +62,10 @@ def test_shares_agree_with_the_codes_one_query_at_a_time(engine, collection, set
     assert found[0].swapped == (codes == Modality.PAIR).mean()
     assert [row.swapped is None for row in found] == [False, False, True]
     assert {row.held_out for row in found} == {None}
-
-
-def test_held_out_phrasings_are_measured_if_there_are_any(engine, collection, sets, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     usual = copy.root / "instructions/query_instructions.tsv"
     shutil.copy(usual, usual.with_name("held_out_instructions.tsv"))  # the same phrasings: the same shares
-
-    found = measured(engine, copy, sets)
-
-    assert [row.held_out for row in found] == [row.asked for row in found]
-
-
-def test_the_evaluation_follows_the_instructions_of_its_beam_searches(engine, collection):
-    found = evaluate(engine, collection, EvaluationOptions(beams=(3,)))
-    beams = [row.systems["beam"].beam for row in found.pools[0].rows]
-    assert [row.asked for row in found.following] == [beam.first_code for beam in beams]
+    assert [row.held_out for row in measured(engine, copy, sets)] == [row.asked for row in found]
 
 
 def test_the_usual_first_code_of_a_modality_is_the_most_frequent_one_of_its_items():
@@ -134,9 +119,11 @@ def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_a
     assert "2 judgments name items that are not in the index." in report.note
 
 
-def test_unknown_judgments_are_counted(phrased):
+def test_unknown_judgments_are_counted_and_first_codes_are_those_of_the_beam_searches(phrased):
     row, *others = phrased.pools[0].rows
     assert (row.queries, row.outside, row.without_positive) == (4, 2, 1) and phrased.facts.unknown == 2
     assert not any(other.outside for other in others)
     assert (row.queries_seen, row.queries_new) == (0, 3)  # what has no answer is neither
     assert max(system.hit[50] for system in row.systems.values()) <= 0.75
+    beams = [row.systems["beam"].beam.first_code for row in phrased.pools[0].rows[1:]]
+    assert [row.asked for row in phrased.following[1:]] == beams

@@ -14,9 +14,12 @@ from genius.metrics.hit_rate import Qrels
 from genius.schema import Modality
 from tests.evaluation.micro import PHRASINGS
 
+QRELS = "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+UNION = "cand_pool/global/mbeir_union_{}_cand_pool.jsonl"
 
-def read(collection, engine, split="test", limit=None, seed=0, phrasing="seeded"):
-    return read_queries(collection, engine.index, split, limit=limit, seed=seed, phrasing=phrasing)
+
+def read(collection, engine, split="test", limit=None, seed=0, **options):
+    return read_queries(collection, engine.index, split, limit=limit, seed=seed, **options)
 
 
 @pytest.fixture
@@ -25,250 +28,163 @@ def broken(collection, tmp_path) -> Collection:
     return Collection(shutil.copytree(collection.root, tmp_path / "collection"))
 
 
-def test_positives_are_the_rows_that_the_qrels_name(collection, engine):
-    for queries in read(collection, engine):
+def test_positives_are_the_rows_that_the_qrels_name_and_every_query_comes_once_by_task(collection, engine):
+    sets = read(collection, engine)
+    assert [(queries.row.task, len(queries)) for queries in sets] == [(0, 4), (2, 4), (3, 4)]
+    for queries in sets:
         for number, query in enumerate(queries.queries):
             start, end = queries.qrels.offsets[number : number + 2]
             named = [item.id for item in engine.index.items(queries.qrels.rows[start:end])]
             assert sorted(named) == sorted(query.positives)
 
 
-def test_rows_come_by_task_and_every_query_once(collection, engine):
-    sets = read(collection, engine)
-
-    assert [(queries.row.task, queries.row.dataset) for queries in sets] == [
-        (0, "shapes"),
-        (2, "titled"),
-        (3, "shapes"),
-    ]
-    assert [len(queries) for queries in sets] == [4, 4, 4]
-
-
-@pytest.mark.parametrize(
-    "names, chosen",
-    [
-        (["shapes"], [(0, "shapes"), (3, "shapes")]),
-        (["3:shapes", "titled"], [(2, "titled"), (3, "shapes")]),
-        ([], [(0, "shapes"), (2, "titled"), (3, "shapes")]),
-    ],
-)
-def test_rows_are_selected_by_task_and_dataset(collection, engine, names, chosen):
-    sets = read_queries(collection, engine.index, "test", limit=None, seed=0, rows=names)
-    assert [(queries.row.task, queries.row.dataset) for queries in sets] == chosen
-
-
-def test_an_unknown_row_is_refused_with_the_choices(collection, engine):
+def test_rows_are_selected_by_task_and_dataset(collection, engine):
+    for names, chosen in ((["shapes"], [0, 3]), (["3:shapes", "titled"], [2, 3]), ([], [0, 2, 3])):
+        assert [queries.row.task for queries in read(collection, engine, rows=names)] == chosen
     with pytest.raises(UserError, match="no row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a"):
-        read_queries(collection, engine.index, "test", limit=None, seed=0, rows=["titled", "4:shapes"])
+        read(collection, engine, rows=["titled", "4:shapes"])
 
 
 def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
-    whole, again = read(collection, engine)[0], read(collection, engine, limit=2)[0]
+    whole, sample = read(collection, engine)[0], read(collection, engine, limit=2)[0]
     chosen = {query.id: text for query, text in zip(whole.queries, whole.instructions, strict=True)}
-
-    assert {
-        query.id: text for query, text in zip(again.queries, again.instructions, strict=True)
-    }.items() <= chosen.items()
-    assert set(chosen.values()) <= set(PHRASINGS)
+    for query, text in zip(sample.queries, sample.instructions, strict=True):
+        assert chosen[query.id] == text
     by_seed = {tuple(read(collection, engine, seed=seed)[0].instructions) for seed in range(5)}
-    assert len(by_seed) > 1
-    assert {text for texts in by_seed for text in texts} == set(PHRASINGS)
+    assert len(by_seed) > 1 and {text for texts in by_seed for text in texts} == set(PHRASINGS)
 
 
-def held_out(collection: Collection, lines: list[str]) -> None:
-    (collection.root / "instructions/held_out_instructions.tsv").write_text("\n".join(lines) + "\n")
-
-
-def test_held_out_phrasings_are_used_alone(collection, broken, engine):
-    held_out(
-        broken,
-        [
-            "text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",
-            "image\ttext\tshapes\t0\tPut this into words.",
-            "text\timage,text\ttitled\t1\tBoth, please.",
-        ],
-    )
-
-    found = [read(broken, engine, seed=seed, phrasing="held-out") for seed in range(5)]
-
-    assert {text for sets in found for text in sets[0].instructions} == {"A picture, please.", "Is there a picture?"}
-    assert found[0][1].instructions == ["Both, please."] * 4
-    assert [query.id for query in found[0][0].queries] == [query.id for query in read(collection, engine)[0].queries]
-
-
-def test_held_out_phrasings_that_are_missing_are_named(collection, broken, engine):
+def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(collection, broken, engine):
     with pytest.raises(UserError, match="has no held-out instructions; write instructions/held_out_instructions.tsv"):
         read(collection, engine, phrasing="held-out")
-    held_out(broken, ["text\timage\tshapes\t0\tA picture, please."])
-
+    lines = [
+        "text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",
+        "image\ttext\tshapes\t0\tPut this into words.",
+        "text\timage,text\ttitled\t1\tBoth, please.",
+    ]
+    file = broken.root / "instructions/held_out_instructions.tsv"
+    file.write_text("\n".join(lines[:2]) + "\n")
     with pytest.raises(UserError, match=r"titled has no instruction from text to image,text \(held_out_instr"):
         read(broken, engine, phrasing="held-out")
+    file.write_text("\n".join(lines) + "\n")
+    found = [read(broken, engine, seed=seed, phrasing="held-out") for seed in range(5)]
+    assert {text for sets in found for text in sets[0].instructions} == {"A picture, please.", "Is there a picture?"}
+    assert found[0][1].instructions == ["Both, please."] * 4
+    assert found[0][0].queries == read(collection, engine)[0].queries
 
 
 def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(collection, broken, engine):
     file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
     file.write_text("\n".join(reversed(file.read_text().splitlines())) + "\n")
-
-    sample, of_reversed = (read(source, engine, limit=2)[0] for source in (collection, broken))
-
-    assert len(sample) == 2
-    assert [query.id for query in sample.queries] == [query.id for query in of_reversed.queries]
-    assert any(
-        [query.id for query in read(collection, engine, limit=2, seed=seed)[0].queries]
-        != [query.id for query in sample.queries]
-        for seed in range(1, 6)
-    )
+    sample, of_reversed = read(collection, engine, limit=2)[0], read(broken, engine, limit=2)[0]
+    assert len(sample) == 2 and sample.queries == of_reversed.queries
+    assert any(read(collection, engine, limit=2, seed=seed)[0].queries != sample.queries for seed in range(1, 6))
 
 
 def test_batches_hold_every_query_with_its_picture_and_instruction(collection, engine):
     pictures = read(collection, engine)[2]
-
     batches = list(pictures.opened(collection, 3))
-
-    assert [len(batch) for batch in batches] == [3, 1]
     asked = [query for batch in batches for query in batch]
+    assert [len(batch) for batch in batches] == [3, 1]
     assert all(query.image.size == (40, 30) and not query.text for query in asked)
     assert [query.instruction for query in asked] == pictures.instructions
 
 
 def test_training_targets_are_the_positives_of_training_queries(collection, engine):
     named = {did for query in collection.queries("train") for did in query.positives}
-
-    targets = training_targets(collection, engine.index)
-
-    assert {item.id for item in engine.index.items(np.flatnonzero(targets))} == named
+    targets = np.flatnonzero(training_targets(collection, engine.index))
+    assert {item.id for item in engine.index.items(targets)} == named
+    groups = TargetGroups.of(Qrels.from_lists([[0, 1], [1], [2, 0], [0], []]), np.array([True, False, False]))
+    assert groups.every.tolist() == [False, False, False, True, False]  # of both kinds: in neither group
+    assert groups.none.tolist() == [False, True, False, False, False]  # the last has no positive in the index
 
 
 def test_judgments_that_name_unknown_items_are_counted_and_their_queries_stay(collection, broken, engine):
     """Of 0:7 the only answer is unknown, of 0:11 one of two."""
-    file = broken.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file = broken.root / QRELS
     file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
-
     pictures, *others = read(broken, engine)
-
     assert [query.id for query in pictures.queries] == ["0:3", "0:7", "0:11", "0:15"]
     assert pictures.unknown == 2 and not any(queries.unknown for queries in others)
-    found = np.split(engine.index.rows_of(["0:3", "0:11", "0:15"]), [1, 1, 2])
-    assert [rows.tolist() for rows in np.split(pictures.qrels.rows, pictures.qrels.offsets[1:-1])] == [
-        rows.tolist() for rows in found
-    ]
+    known = [rows.tolist() for rows in np.split(pictures.qrels.rows, pictures.qrels.offsets[1:-1])]
+    rows = engine.index.rows_of(["0:3", "0:99", "0:11", "0:15"]).tolist()
+    assert known == [[row] if row >= 0 else [] for row in rows]
     assert pictures.instructions == read(collection, engine)[0].instructions  # what is asked for is the task's
     assert pictures.targets.tolist() == [Modality.IMAGE] * 4
 
 
-def test_qrels_of_another_collection_are_refused(broken, engine):
+def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_are_refused(broken, engine):
+    shutil.rmtree(broken.root / "query/val")
+    with pytest.raises(UserError, match="has no val queries"):
+        read(broken, engine, split="val")
+    instructions = "text\timage\tshapes\t0\tFind it.\nimage\ttext\tshapes\t0\tDescribe it.\n"
+    (broken.root / "instructions/query_instructions.tsv").write_text(instructions)
+    with pytest.raises(UserError, match=r"titled has no instruction from text to image,text"):
+        read(broken, engine)
     for file in (broken.root / "qrels/test").glob("*"):
         lines = [line.split() for line in file.read_text().splitlines()]
         file.write_text("".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines)))
-
     with pytest.raises(UserError, match="no test query of .* has a positive in the index"):
-        read(broken, engine)
+        read(broken, engine, rows=["shapes"])
 
 
 def test_every_phrasing_can_be_chosen_and_a_query_with_fewer_repeats_them(collection, engine):
     pictures, *_, texts = read(collection, engine)
     phrasings = collection.instructions()
-
-    assert [pictures.rephrased(phrasings, number).instructions for number in range(4)] == [
-        [PHRASINGS[number % 3]] * 4 for number in range(4)
-    ]
-    assert pictures.rephrased(phrasings, 1) == replace(pictures, instructions=[PHRASINGS[1]] * 4)
+    for number in range(4):
+        expected = replace(pictures, instructions=[PHRASINGS[number % 3]] * 4)
+        assert pictures.rephrased(phrasings, number) == expected
     assert texts.rephrased(phrasings, 2).instructions == ["Describe this."] * 4
 
 
-def test_a_missing_instruction_is_named(broken, engine):
-    (broken.root / "instructions/query_instructions.tsv").write_text(
-        "text\timage\tshapes\t0\tFind it.\nimage\ttext\tshapes\t0\tDescribe it.\n"
-    )
-
-    with pytest.raises(UserError, match=r"titled has no instruction from text to image,text"):
-        read(broken, engine)
-
-
-def test_a_split_without_queries_is_refused(broken, engine):
-    shutil.rmtree(broken.root / "query/val")
-
-    with pytest.raises(UserError, match="has no val queries"):
-        read(broken, engine, split="val")
-
-
-def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(collection, engine, broken):
+def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(engine, broken):
     """The qrels name a pair of another dataset first; the instruction still asks for a picture."""
-    file = broken.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file = broken.root / QRELS
     file.write_text("0:3 0 1:16 1 0\n" + file.read_text())
-
     found = read(broken, engine)[0]
-
     assert dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"] in PHRASINGS
-
-
-def test_a_query_with_seen_and_unseen_targets_is_in_neither_of_the_groups_that_are_compared():
-    groups = TargetGroups.of(Qrels.from_lists([[0, 1], [1], [2, 0], [0], []]), np.array([True, False, False]))
-    assert groups.every.tolist() == [False, False, False, True, False]
-    assert groups.none.tolist() == [False, True, False, False, False]  # the last has no positive in the index
 
 
 # pools
 
 
-def ids_by_use(collection, engine, rows, split="test"):
-    """(kind, row number) -> ids of the pool."""
-    found = {}
-    for shared in read_pools(collection, engine.index, rows, split).shared:
-        ids = {item.id for item in engine.index.items(shared.rows)}
-        for number, kinds in shared.uses.items():
-            for kind in kinds:
-                assert (kind, number) not in found
-                found[kind, number] = ids
-    return found
+def rows_by_use(pools):
+    uses = [(each.rows, number, kind) for each in pools.shared for number, kinds in each.uses.items() for kind in kinds]
+    return {(str(kind), number): rows for rows, number, kind in uses}
 
 
-def test_every_row_has_its_four_pools(collection, engine):
-    rows = collection.rows()
-
-    found = ids_by_use(collection, engine, rows)
-
-    everything = {item.id for item in collection.all_candidates()}
-    tested = {item.id for item in collection.candidates("union_test")}
+def test_every_row_has_its_four_pools_and_rows_share_the_global_ones(collection, engine):
+    rows, everything = collection.rows(), np.arange(engine.index.n)
+    pools = read_pools(collection, engine.index, rows, "test")
+    found = rows_by_use(pools)
+    tested = np.unique(engine.index.rows_of(item.id for item in collection.candidates("union_test")))
     for number, row in enumerate(rows):
-        local = {item.id for item in collection.local_pool(row)}
-        assert found[PoolKind("global", "all"), number] == everything
-        assert found[PoolKind("global", "test"), number] == tested < everything
-        assert found[PoolKind("local", "all"), number] == local
-        assert found[PoolKind("local", "test"), number] == local & tested
+        local = np.unique(engine.index.rows_of(item.id for item in collection.local_pool(row)))
+        assert found["global pool, all items", number].tolist() == everything.tolist()
+        assert found["global pool, test items", number].tolist() == tested.tolist() == pools.candidates().tolist()
+        assert found["local pool, all items", number].tolist() == local.tolist()
+        assert found["local pool, test items", number].tolist() == np.intersect1d(local, tested).tolist()
+    assert sorted(len(pool.uses) for pool in pools.shared) == [1] * 6 + [3, 3]
 
 
 def test_pools_are_limited_to_all_items_or_to_those_of_the_split(collection, engine):
     rows = collection.rows()
-    every = read_pools(collection, engine.index, rows, "test").kinds
     for items in ("all", "test"):
         found = read_pools(collection, engine.index, rows, "test", items)
-        assert found.kinds == [kind for kind in every if kind.items == items]
-        assert all(kind in found.kinds for pool in found.shared for kinds in pool.uses.values() for kind in kinds)
+        assert found.kinds == [PoolKind("global", items), PoolKind("local", items)]
+        assert {kind for pool in found.shared for kinds in pool.uses.values() for kind in kinds} == set(found.kinds)
     with pytest.raises(UserError, match="no pool of val items; choose from all, test"):
         read_pools(collection, engine.index, rows, "test", "val")
 
 
-def test_rows_share_the_global_pools(collection, engine):
-    rows = collection.rows()
-
-    pools = read_pools(collection, engine.index, rows, "val")
-
-    assert sorted(len(pool.uses) for pool in pools.shared) == [1] * 6 + [3, 3]
-
-
-def test_a_pool_with_two_uses_is_built_once(collection, engine, tmp_path):
-    alone = Collection(shutil.copytree(collection.root, tmp_path / "alone"))
-    row = next(row for row in alone.rows() if row.dataset == "titled")
-    local = (alone.root / "cand_pool/local/mbeir_titled_task2_cand_pool.jsonl").read_text()
+def test_a_pool_with_two_uses_is_built_once(broken, engine):
+    row = next(row for row in broken.rows() if row.dataset == "titled")
+    local = (broken.root / "cand_pool/local/mbeir_titled_task2_cand_pool.jsonl").read_text()
     for split in ("train", "val", "test"):
-        (alone.root / f"cand_pool/global/mbeir_union_{split}_cand_pool.jsonl").write_text(local)
-
-    pools = read_pools(alone, engine.index, [row], "test")
-
+        (broken.root / UNION.format(split)).write_text(local)
+    pools = read_pools(broken, engine.index, [row], "test")
     (pool,) = pools.shared
-    assert pools.kinds == [PoolKind(scope, items) for scope in ("global", "local") for items in ("all", "test")]
-    assert pool.uses == {0: pools.kinds}
+    assert pool.uses == {0: pools.kinds} and len(pools.kinds) == 4
 
 
 class IndexOf:
@@ -285,41 +201,25 @@ class IndexOf:
 @pytest.mark.parametrize("split", ["test", "val"])
 def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
     """As the shipped run, whose index lacks what was for training alone."""
-    index = IndexOf(item.id for item in collection.candidates("union_test"))
-    rows = collection.rows()
-
+    index, rows = IndexOf(item.id for item in collection.candidates("union_test")), collection.rows()
     pools = read_pools(collection, index, rows, split)
-
     assert pools.kinds == [PoolKind("global", "test"), PoolKind("local", "test")]
-    found = {
-        (kind, number): pool.rows for pool in pools.shared for number, kinds in pool.uses.items() for kind in kinds
-    }
+    found = rows_by_use(pools)
     for number, row in enumerate(rows):
         local = {item.id for item in collection.local_pool(row)} & index.ids.keys()
-        assert found[pools.kinds[0], number].tolist() == list(range(index.n))
-        assert found[pools.kinds[1], number].tolist() == sorted(index.ids[id] for id in local)
+        assert found["global pool, test items", number].tolist() == list(range(index.n))
+        assert found["local pool, test items", number].tolist() == sorted(index.ids[id] for id in local)
 
 
-def test_an_index_that_is_neither_the_whole_collection_nor_one_pool_is_refused(collection):
-    index = IndexOf([item.id for item in collection.candidates("union_test")][1:])
-
+def test_items_missing_from_the_index_and_empty_pools_are_refused(collection, broken, engine):
+    partly = IndexOf([item.id for item in collection.candidates("union_test")][1:])
     with pytest.raises(UserError, match="none of its pools holds exactly the indexed items"):
-        read_pools(collection, index, collection.rows(), "test")
-
-
-def test_an_item_missing_from_the_index_is_refused(collection, engine, tmp_path):
-    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
-    file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
-    file.write_text(file.read_text().replace('"1:19"', '"1:99"'))
-
+        read_pools(collection, partly, collection.rows(), "test")
+    file = broken.root / UNION.format("test")
+    whole = file.read_text()
+    file.write_text(whole.replace('"1:19"', '"1:99"'))
     with pytest.raises(UserError, match="holds items that the index does not"):
-        read_pools(other, engine.index, other.rows(), "test")
-
-
-def test_a_row_without_test_candidates_is_refused(collection, engine, tmp_path):
-    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
-    file = other.root / "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
-    file.write_text("".join(line for line in file.open() if '"1:' not in line))
-
+        read_pools(broken, engine.index, broken.rows(), "test")
+    file.write_text("".join(line for line in whole.splitlines(keepends=True) if '"1:' not in line))
     with pytest.raises(UserError, match="titled task 2: the local pool, test items is empty"):
-        read_pools(other, engine.index, other.rows(), "test")
+        read_pools(broken, engine.index, broken.rows(), "test")
