@@ -42,7 +42,7 @@ def asked(page: Page, name: str) -> dict[str, str]:
 def hold_upload(page: Page, photo: Path, under: str) -> Callable[[], None]:
     """Choose a picture whose upload is held: returns what lets it go on, once the browser has sent it."""
     held = []
-    page.route("**/upload?*", held.append)
+    page.route("**/upload?*", lambda route: held.append(route))
     with page.expect_request("**/upload?*"):
         page.set_input_files(f"{under} input[type=file]", photo)
     page.locator(f"{under} .uploading").wait_for()
