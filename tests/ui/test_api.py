@@ -2,7 +2,6 @@
 
 import base64
 import io
-from pathlib import Path
 
 import httpx
 import pytest
@@ -11,10 +10,6 @@ from gradio_client.exceptions import AppError
 from PIL import Image
 
 from genius.schema import Modality
-from genius.ui.api.endpoints import endpoints
-from genius.ui.common.about import About
-from genius.ui.common.context import Context, ServedRun
-from tests.ui.fake_engine import FakeEngine
 
 LINK = {"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}
 
@@ -55,14 +50,6 @@ def test_a_search_by_text_and_picture_reaches_the_engine_as_asked(client, served
     assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3] and len(found["generated"]) == 7
     assert found["modality_probabilities"] == {"image": 0.93, "text": 0.05, "pair": 0.02}
     assert found["first_code_probabilities"] == [0.93, 0.05, 0.02]
-
-
-def test_a_search_without_an_instruction_gets_the_first_one_of_the_run_as_on_the_page():
-    engine, about = FakeEngine(), About(ask_by_text=("Picture this.",))
-    search, *_ = endpoints(Context(engine, ServedRun(Path("made-up"), about=about), None))
-    for instruction, used in (("", "Picture this."), ("Find one.", "Find one.")):
-        assert search("a mug", instruction=instruction)["instruction"] == used
-        assert engine.queries[-1][0].instruction == used
 
 
 def test_an_item_is_told_in_full_with_its_picture(client):

@@ -102,13 +102,6 @@ def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
     assert page(tab, pattern, modality="pair", page=0)["pages"] == -(-pairs // 24)
 
 
-def test_a_page_that_ended_since_is_the_last_one_and_of_a_modality_that_is_gone_all_are_shown(tab, engine):
-    last = -(-engine.index.n // 24) - 1
-    assert page(tab, (), modality="", page=last + 7) == page(tab, (), modality="", page=last)
-    texts = (int(Modality.TEXT),)
-    assert page(tab, texts, modality="image", page=3) == page(tab, texts, modality="", page=0)
-
-
 @pytest.mark.parametrize(
     "event", [{}, {"modality": "", "page": -1}, {"modality": "x", "page": 0}, {"modality": "", "page": "0"}]
 )

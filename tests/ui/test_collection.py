@@ -130,14 +130,6 @@ def test_lines_are_the_captions_of_the_pictures_in_their_order():
     assert parse_items(["a.png"], None) == parse_items(["a.png"], "\n") == [("", Path("a.png"))]
 
 
-def test_a_first_picture_may_be_without_a_caption():
-    assert parse_items(["a.png", "b.png"], " \nA boat.") == [("", Path("a.png")), ("A boat.", Path("b.png"))]
-
-
-def test_without_pictures_every_line_is_an_item():
-    assert parse_items([], "A red dog.\n\n A boat.\n") == [("A red dog.", None), ("A boat.", None)]
-
-
 @pytest.mark.parametrize(
     "pictures, lines, said",
     [

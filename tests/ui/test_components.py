@@ -2,12 +2,9 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
 import gradio as gr
-import numpy as np
-import plotly.graph_objects as go
 import pytest
 from gradio.data_classes import ImageData
 from PIL import Image
@@ -16,21 +13,10 @@ from genius.errors import UserError
 from genius.explore.code_names import CodeName
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.code_pictures import pictures
-from genius.ui.common.components import (
-    LARGEST_SIDE,
-    UI_FOLDER,
-    Panel,
-    UploadCache,
-    UploadedImage,
-    part_of,
-    target_choice,
-    target_of,
-)
-from genius.ui.common.context import Context, ServedRun, Shared
-from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS, PlotlyFigure, base_layout, escaped
-from genius.ui.common.item_card import ItemCard, item_card_view, on_code
-from genius.ui.serving import page_head
+from genius.ui.common.components import LARGEST_SIDE, UI_FOLDER, Panel, UploadCache, UploadedImage, part_of, target_of
+from genius.ui.common.context import Context, ServedRun, Shared, pictures
+from genius.ui.common.figures import escaped
+from genius.ui.common.item_card import ItemCard, on_code
 from tests.ui.fake_engine import FakeEngine
 from tests.waiting import wait_until
 
@@ -92,19 +78,7 @@ def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(p
         assert uploads.open(str(photo), None) is not first
 
 
-def test_what_scrolls_is_reached_by_the_keyboard_and_has_a_name():
-    """scrollRegion of nodes.js sees to both."""
-    scripts = {file.name: file.read_text() for file in UI_FOLDER.glob("*/*.js")}
-    assert "tabindex: '0', role: 'region', 'aria-label': label" in scripts.pop("nodes.js")
-    assert sum("scrollRegion(" in script for script in scripts.values()) > 8
-    assert [name for name, script in scripts.items() if "class: 'scroll" in script] == []
-
-
 BOX = {"left": 0.25, "top": 0, "right": 0.5, "bottom": 1}
-
-
-def test_a_box_is_four_edges_and_nothing_is_the_whole_picture():
-    assert part_of(BOX) == (0.25, 0, 0.5, 1) and part_of(None) is None and part_of("") is None
 
 
 @pytest.mark.parametrize(
@@ -116,38 +90,10 @@ def test_what_is_no_box_gets_one_sentence(value):
         part_of(value)
 
 
-@pytest.mark.parametrize(
-    "edges", [{"left": 0.5}, {"left": 0.6}, {"right": 1.01}, {"top": -0.1}, {"bottom": float("nan")}, {"bottom": 1e400}]
-)
-def test_a_box_outside_of_the_picture_or_without_extent_gets_one_sentence(edges):
-    with pytest.raises(UserError, match="lies outside of the picture"):
-        part_of(BOX | edges)
-
-
-def test_only_what_the_index_holds_is_offered():
-    index = SimpleNamespace(modalities=np.array([2, 0, 2], dtype=np.uint8))
-    choice = target_choice(index, "target")
-    assert [value for _, value in choice.choices] == ["any", "image", "pair"] and choice.value == "any"
-    assert [target_of(value) for _, value in choice.choices] == [None, Modality.IMAGE, Modality.PAIR]
-
-
 @pytest.mark.parametrize("name", ["sound", "IMAGE", None, 0, ["text"]])
 def test_another_name_gets_one_sentence_with_the_choices(name):
     with pytest.raises(UserError, match="must be one of any, image, text, pair, not"):
         target_of(name)
-
-
-def test_a_figure_travels_as_json_and_nothing_as_nothing():
-    figure = base_layout(go.Figure(go.Scatter(x=[1], y=[2], customdata=[7])))
-    sent = json.loads(PlotlyFigure("figure", "one point").postprocess(figure))
-    assert sent["data"][0]["customdata"] == [7]
-    assert PlotlyFigure("figure", "one point").postprocess(None) is None
-
-
-def test_the_script_is_that_of_the_installed_plotly():
-    assert PLOTLY.is_file() and "/" not in PLOTLY_ADDRESS, "no folder of the server is told"
-    assert f'src="{PLOTLY_ADDRESS}"' in PlotlyFigure("figure", "one point").head
-    assert f'href="{PLOTLY_ADDRESS}"' in page_head(), "fetched before the first figure is opened"
 
 
 def test_data_in_a_hover_names_no_value():
@@ -161,15 +107,6 @@ def engine():
 
 def event(**data):
     return gr.EventData(None, data)
-
-
-def test_a_card_has_what_its_script_draws(engine):
-    drawn = item_card_view(engine, engine.index.item(5).id)
-    assert (drawn["id"], drawn["modality"], drawn["name"]) == (engine.index.item(5).id, "pair", "Pair")
-    assert drawn["picture"].startswith("data:image/webp;base64,") and len(drawn["codes"]) == 9
-    assert len(drawn["neighbours"]) == 8
-    for near in drawn["neighbours"]:
-        assert (near["picture"] is None) == (near["modality"] == "text") and near["cosine"].startswith("0.")
 
 
 def test_gradio_can_copy_a_card_that_a_callback_skips(engine):
@@ -212,11 +149,6 @@ def test_a_code_has_the_pictures_that_are_stored_with_its_name(index):
     assert all(one["picture"].startswith("data:image/webp;base64,") and one["label"] for one in found["pictures"])
 
 
-@pytest.mark.parametrize("prefix", ["0.18", "1.4", "0.99"])
-def test_a_code_without_pictures_has_an_empty_answer_so_that_it_is_asked_once(index, prefix):
-    assert pictures(Namer(), index, prefix) == {"prefix": prefix, "pictures": []}
-
-
 @pytest.mark.parametrize("prefix", [None, 3, "", "0.", "0.x", "../0", "0" * 99, ["0"], "0.17\n"])
 def test_what_is_no_prefix_gets_no_answer(index, prefix):
     assert pictures(Namer(), index, prefix) is None
@@ -241,12 +173,6 @@ def test_what_is_no_prefix_gets_no_answer(index, prefix):
 )
 def test_any_other_origin_is_text(origin):
     assert formatting.provenance_view({"origin": origin}) == {"origin": origin}
-
-
-def test_provenance_is_shown_only_where_it_is_known_and_long_fields_are_cut():
-    assert formatting.provenance_view({}) is None
-    shown = formatting.provenance_view({"credit": "a" * 1000, "licence": "CC BY 2.0"})
-    assert shown == {"credit": "a" * formatting.LONGEST_FIELD, "licence": "CC BY 2.0"}
 
 
 def test_suggestions_come_once_those_that_fit_first_then_by_target():

@@ -89,12 +89,6 @@ def test_a_request_that_reaches_no_callback_gets_one_sentence_and_one_line_in_th
     assert len(caplog.records) == 1 and not caplog.records[0].exc_info
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"null", b"\xff\xfe", b"[" * 100_000])
-def test_a_body_that_is_no_request_gets_one_sentence(client, body):
-    answer = client.post("/call/search", content=body, headers=JSON)
-    assert answer.status_code in (400, 422) and answer.json()["error"] and len(answer.text) < 500
-
-
 @pytest.fixture
 def of_the_browser(served):
     """The number of an event that a script of the page handles."""

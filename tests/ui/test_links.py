@@ -6,7 +6,7 @@ import pytest
 
 from genius.ui.common.about import COMMANDS, About, about_view
 from genius.ui.common.components import UI_FOLDER
-from genius.ui.common.links import MAX_FIELD_LENGTH, SEARCH_FIELDS, parse_address
+from genius.ui.common.links import SEARCH_FIELDS, parse_address
 from genius.ui.page import TABS
 from genius.ui.serving import page_head
 
@@ -40,10 +40,6 @@ def test_an_address_that_is_none_asks_nothing(address):
     assert parse_address(address, TABS)[1:] == (None, None, None)
 
 
-def test_a_long_address_is_cut():
-    assert len(parse_address({"q": "x" * 10 * MAX_FIELD_LENGTH}, TABS)[1]["text"]) == MAX_FIELD_LENGTH
-
-
 def test_the_script_knows_the_same_tabs_and_fields():
     script = (UI_FOLDER / "common/links.js").read_text()
     (names,) = re.findall(r"const PARAMETERS = \[(.*)\];", script)
@@ -73,11 +69,6 @@ def test_a_run_says_what_it_is_in_its_manifest(tmp_path):
 )
 def test_what_is_no_text_is_left_out(tmp_path, about):
     assert About.read(tmp_path, {"about": about}) == About()
-
-
-def test_texts_are_cut_to_what_fits(tmp_path):
-    about = About.read(tmp_path, {"about": {"title": "t" * 999, "paragraphs": ["p" * 9_999] * 99, "ask": ["a"] * 9}})
-    assert (len(about.title), len(about.paragraphs), len(about.paragraphs[0]), len(about.ask)) == (100, 12, 2_000, 4)
 
 
 def test_a_link_is_no_list_of_credits(tmp_path):

@@ -10,9 +10,9 @@ from plotly.graph_objects import Figure
 from genius.explore.map_colors import Palette, group_by_value
 from genius.ui.common.figures import MODALITY_SYMBOLS
 from genius.ui.map import callbacks
-from genius.ui.map.figure import OKABE_ITO, SHADES, UNGROUPED_COLOR, Drawing, group_colors, map_figure
+from genius.ui.map.figure import SHADES, Drawing, map_figure
 from tests.ui.fake_engine import FakeIndex
-from tests.ui.fake_maps import FEW, QUERIES, many_maps, serving_maps
+from tests.ui.fake_maps import QUERIES, many_maps, serving_maps
 
 DRAWN = ("features", "modality", 1, "drawn", "pan", None)
 
@@ -45,14 +45,6 @@ def test_a_map_its_sentences_and_its_table(ask):
     ]
 
 
-def test_before_and_after_are_compared_where_all_codes_are_shown(ask):
-    for view in ("codes-4", "codes-4-plain"):
-        _, note, _ = data(ask("on_map", view, *DRAWN[1:]))
-        assert ["items in the largest bucket", "3", "4,321"] in note["table"]["rows"]
-    said = " ".join(note["sentences"])
-    assert f"{FEW} different points" in said and "no contrastive loss" in said
-
-
 @pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])
 def test_a_point_that_is_none_is_told(ask, value):
     assert "That point does not exist" in error(ask("on_point", event={"value": value}))
@@ -69,13 +61,6 @@ def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
     assert [record["item"] for record in json.loads(saved["text"])] == [f"0:{row}" for row in sorted(inside)]
     assert csv["text"].startswith("\ufeffitem,") and csv["text"].count("\r\n") == 6
     assert data(ask("on_lasso", event={"points": [], "total": 0})) == [None, None]
-
-
-def test_words_of_a_selection_are_its_texts_or_the_encoders(ask):
-    texts, _ = data(ask("on_lasso", event={"points": [{"value": row} for row in (1, 4, 7)], "total": 3}))
-    assert texts["words"] and not texts["guess"] and all(word["share"].endswith(" %") for word in texts["words"])
-    pictures, _ = data(ask("on_lasso", event={"points": [{"value": row} for row in (0, 3, 6)], "total": 3}))
-    assert all(word["share"] is None for word in pictures["words"])
 
 
 @pytest.mark.parametrize("points", [5, "x", [None], [{"value": 1}, 7], {"value": 1}])
@@ -110,26 +95,6 @@ def test_every_item_is_drawn_once_with_its_number_and_the_shape_of_its_modality(
             assert [MODALITY_SYMBOLS[modality] for modality in modalities] == [trace.marker.symbol]
 
 
-def test_queries_are_drawn_as_numbers_below_zero_and_may_be_hidden(drawing):
-    def queries(figure):
-        return [trace for trace in figure.data if trace.customdata is not None and (trace.customdata < 0).all()]
-
-    (trace,) = queries(map_figure(drawing))
-    assert (-1 - trace.customdata).tolist() == list(range(QUERIES)) and trace.name == "test questions"
-    assert not queries(map_figure(replace(drawing, show_queries=False)))
-
-
-def test_a_line_leads_from_each_query_to_its_first_answer_that_is_drawn(drawing, palette):
-    lines = next(
-        trace for trace in map_figure(replace(drawing, show_answers=True)).data if trace.name == "query to answer"
-    )
-    ends = np.stack([lines.x, lines.y], 1).reshape(-1, 3, 2)
-    maps = palette.maps
-    assert np.allclose(ends[:, 0], maps.places[0, len(maps.keys) :])
-    assert np.allclose(ends[:, 1], maps.places[0, maps.points([query.answers[0] for query in maps.queries])])
-    assert np.isnan(ends[:, 2]).all()
-
-
 def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_top(drawing, palette):
     values = palette.similarity(np.ones(16, dtype=np.float32) / 4)
     bar, *others = map_figure(replace(drawing, values=values)).data
@@ -151,13 +116,6 @@ def test_names_of_the_data_are_no_markup(drawing, palette):
     text = map_figure(replace(drawing, groups=palette.by_dataset(), by_modality=False)).to_json()
     names = {trace.get("name") for trace in json.loads(text)["data"]}
     assert "&lt;b&gt;boats&lt;/b&gt;" in names and "dataset 5" in names and "birds" in names
-
-
-def test_groups_have_different_colors_and_the_rest_is_grey(palette):
-    groups = palette.by_code(3)
-    shades = group_colors(groups, by_modality=False)
-    assert len(set(shades)) == len(groups) == 21 and shades[-1] == UNGROUPED_COLOR
-    assert shades[: len(OKABE_ITO)] == list(OKABE_ITO)
 
 
 def test_fifty_thousand_points_are_less_than_two_megabytes(palette):

@@ -117,16 +117,6 @@ def test_a_json_log_has_one_object_per_line_whatever_is_logged(capsys, logging_a
     assert "ValueError: broken" in failed["traceback"]
 
 
-def test_every_line_that_a_call_logs_has_its_request_id(capsys, logging_as_before):
-    monitoring.configure_logs(as_json=True)
-    with Monitor().record_call("run", "on_search", "17"):
-        logging.getLogger("anything").warning("slow")
-    logging.getLogger("anything").warning("later")
-    warning, call, later = entries(capsys)
-    assert warning["request_id"] == call["request_id"] == "17" and "request_id" not in later
-    assert (call["event"], call["function"], call["status"]) == ("call", "on_search", "answered")
-
-
 def test_a_text_log_says_what_the_server_does_and_not_each_call(capsys, logging_as_before):
     monitoring.configure_logs(as_json=False)
     SERVER_LOG.info("Serving at %s", "http://address")

@@ -164,10 +164,3 @@ def test_the_credits_of_each_run_are_plain_text_and_no_way_to_other_files(fresh)
     for path in ("/run/one/credits/../../secret.txt", "/run/one/credits%2f..%2f..%2fsecret.txt", "/secret.txt"):
         assert "hidden words" not in fresh.client.get(path).text
     assert fresh.loads == ["one"], "credits need no loading"
-
-
-def test_a_load_does_not_hold_up_the_others(fresh):
-    fresh.client.get("/run/two%20words/", headers=BROWSER)
-    wait_until(lambda: len(fresh.loads) == 2)
-    assert '"one"' in word(fresh.client, "") and fresh.client.get("/healthz").status_code == 200
-    assert fresh.loads == ["one", "two words"] and not fresh.late, "it loads still"

@@ -1,6 +1,5 @@
 """What the callbacks of the Search tab answer, over a made-up engine, and the history."""
 
-import inspect
 import io
 import threading
 from dataclasses import asdict
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from gradio.helpers import special_args
 from PIL import Image
 
 from genius.errors import UserError
@@ -97,13 +95,6 @@ def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
     assert str(caught.value) == sentence
 
 
-def test_a_broken_picture_gets_one_sentence_that_names_it(page, tmp_path):
-    (tmp_path / "cat.png").write_text("no picture")
-    with pytest.raises(UserError, match="^'?cat.png is not a readable PNG, JPEG or WebP image") as caught:
-        search(page, "", str(tmp_path / "cat.png"))
-    assert str(tmp_path) not in str(caught.value)
-
-
 @pytest.mark.parametrize("modality", Modality)
 def test_suggestions_that_fit_what_was_given_come_first(page, modality):
     suggested, _ = callback(page, "on_kind")(modality.name.lower())
@@ -172,23 +163,8 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
     assert address(found(quick)) == ("in red", "Find its page.", "", "1:300")
 
 
-def test_a_marked_part_of_the_picture_of_an_item_is_the_visitors_own(page, engine, in_form):
-    box = {"left": 0.5, "top": 0, "right": 1, "bottom": 1}
-    shown = search(page, "in red", in_form, box=box, pictured="1:300")
-    assert engine.queries[-1][0].image.size == (96, 128) and address(shown) == ("",) * 4 and shown.summary["part"]
-
-
 def event(**data):
     return gr.EventData(None, data)
-
-
-def test_a_visitors_last_search_keeps_only_a_small_copy_of_the_picture(page, engine, tmp_path):
-    Image.new("RGB", (1200, 600), "teal").save(tmp_path / "photo.png")
-    shown = search(page, "mug", str(tmp_path / "photo.png"))
-    assert engine.queries[-1][0].image.size == (1024, 512)
-    assert shown.last_query.query.image.size == (256, 128) and shown.last_query.query.text == "mug"
-    saved = callback(page, "on_save_page")(shown.answers)
-    assert "The picture of the query" in saved["text"]
 
 
 def test_the_latest_comes_first_and_each_once():
@@ -196,16 +172,6 @@ def test_the_latest_comes_first_and_each_once():
     for text in ("a", "b", "a"):
         stored = add_entry(stored, Entry(text, "Find it."))
     assert read_entries(stored) == [Entry("a", "Find it."), Entry("b", "Find it.")]
-
-
-def test_an_uploaded_picture_alone_leaves_nothing_to_ask_again():
-    stored = add_entry([], Entry("mug"))
-    assert add_entry(stored, Entry(instruction="Find it.", picture=True)) == stored
-
-
-@pytest.mark.parametrize("stored", [None, {}, "x", 3, [None, 3, "x", []]])
-def test_what_is_no_history_is_an_empty_one(stored):
-    assert read_entries(stored) == [] and history_view(read_entries(stored)) == {"entries": []}
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():
@@ -273,19 +239,6 @@ def test_an_explanation_of_results_that_were_replaced_meanwhile_changes_nothing(
     assert while_waiting(newest, if_still_shown, "why", lambda: None) == "why"
 
 
-def test_the_results_of_a_search_are_shown_although_a_later_one_failed():
-    newest = Newest()
-
-    def fail():
-        raise UserError("Type a description.")
-
-    def later():
-        with pytest.raises(UserError):
-            newest_only(fail)(newest)
-
-    assert while_waiting(newest, newest_only, "found", later) == "found"
-
-
 def test_of_two_choices_in_one_panel_the_later_one_counts():
     newest = Newest()
 
@@ -294,15 +247,3 @@ def test_of_two_choices_in_one_panel_the_later_one_counts():
 
     assert while_waiting(newest, in_strip, "old", lambda: in_strip(lambda: "new")(newest)) == gr.skip()
     assert while_waiting(newest, in_strip, "new", lambda: if_still_shown(lambda: "other", "why")(newest)) == "new"
-
-
-def test_gradio_sees_the_arguments_of_the_callback_itself():
-    def on_example(event: gr.EventData, stored, *settings):
-        return event, stored, settings
-
-    newest, event = Newest(), gr.EventData(None, {"index": 1})
-    answered = newest_only(on_example)
-    given, *_ = special_args(answered, [[], 5, newest], event_data=event)
-    picked, *rest = answered(*given)
-    assert (picked.index, *rest) == (1, [], (5,)) and answered.__name__ == "on_example"
-    assert [*inspect.signature(if_still_shown(lambda known: None)).parameters] == ["known", "newest"]

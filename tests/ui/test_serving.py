@@ -1,4 +1,3 @@
-import asyncio
 import signal
 import socket
 import threading
@@ -15,7 +14,7 @@ import pytest
 from genius.app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, listen, serve
+from genius.ui.serving import Hosting, serve
 from tests.free_port import free_port
 from tests.ui.fake_engine import FakeEngine
 from tests.waiting import WAIT, wait_until
@@ -65,23 +64,6 @@ def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
         server.close()
         assert server._ended.wait(WAIT)  # `close` gives up after a while
     assert "Traceback" not in caplog.text
-
-
-def test_messages_are_sent_at_once():
-    async def is_sent_at_once() -> int:
-        sent = asyncio.get_running_loop().create_future()
-
-        def accept(_reader, writer):
-            sent.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-            writer.close()
-
-        listener = listen("127.0.0.1", 0)
-        async with await asyncio.start_server(accept, sock=listener):
-            _, client = await asyncio.open_connection(*listener.getsockname())
-            client.close()
-            return await sent
-
-    assert asyncio.run(is_sent_at_once())
 
 
 def test_the_page_comes_compressed_with_one_copy_of_what_all_panels_use(served):

@@ -17,7 +17,7 @@ from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
-from genius.ui.search.strip import STALE_STEP, branch, follow, initial_rank, strip_panel
+from genius.ui.search.strip import STALE_STEP, branch, follow, strip_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 from tests.ui.tiny_page import callback
 
@@ -110,23 +110,6 @@ def test_what_was_not_offered_is_refused_with_a_sentence(engine, namer, event):
             event("on_follow", (last,), **data)
     with pytest.raises(UserError, match=STALE_STEP):
         event("on_branch", (), state, level=1, code=1)
-
-
-def test_the_id_of_the_first_result_comes_first_where_it_is_not_the_best_one(engine, namer, event):
-    for words in ("A red dog.", "A blue boat.", "A large house.", "A small cat.", "street"):
-        last = asked(engine, words)
-        shown, *_ = follow(engine, namer, (last,), 0, None)
-        other = last.result.hits[0].codes != last.result.generated[0].codes
-        assert initial_rank(last) == (1 if other else None)
-        assert [path["rank"] for path in shown["paths"]] == [1, None][1 - other :]
-        if other:
-            first, *_ = event("on_follow", (last,), column=0, rank=1)
-            assert [column["code"]["code"] for column in first["columns"][1:]] == list(last.result.hits[0].codes)
-            assert "That item is result 1." in first["sentence"] or "The best of them is result 1." in first["sentence"]
-            assert [path["chosen"] for path in first["paths"]] == [True, False]
-            break
-    else:
-        raise AssertionError("every best ID was that of the first result")
 
 
 def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):

@@ -58,16 +58,6 @@ def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
         callbacks.on_step(1)
 
 
-@pytest.mark.parametrize("number", [None, "2", 0, -3, True, 2.5, [2]])
-def test_a_step_that_is_none_is_the_first(callbacks, number):
-    assert callbacks.on_move(gr.EventData(None, {"number": number}))[0]["number"] == 1
-
-
-@pytest.mark.parametrize("address", [None, {}, [], {"tour": ""}, {"tour": "x"}, {"tour": 2}, {"tour": "-1"}])
-def test_another_address_opens_no_step(callbacks, address):
-    assert callbacks.on_address(address) == (None,) * 5
-
-
 def test_an_example_fills_the_form_and_removes_the_box_because_the_whole_picture_is_searched(tmp_path):
     picture = Image.new("RGB", (40, 30), "teal")
     example = Example("One", "", picture, (TargetedInstruction("Find one like this.", Modality.IMAGE),))

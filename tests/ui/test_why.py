@@ -90,18 +90,3 @@ def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(event, eng
     assert section["open"] and why["title"] == "Why result 2"
     with pytest.raises(UserError, match="no longer there"):
         event("on_why")(picked, (last,), None, False)
-
-
-def test_the_section_that_opens_asks_for_nothing_that_the_panel_shows_already(event, explain, engine, last):
-    picked = SimpleNamespace(column=0, id=last.result.hits[1].item.id)
-    _, id, _, search, *_ = event("on_why")(picked, (last,), None, False)
-    assert explain(id, last, search) == gr.skip()
-    assert explain(last.result.hits[0].item.id, last, search) != gr.skip()
-    assert explain(id, asked(engine), search) != gr.skip()
-
-
-def test_a_click_opens_codes_at_the_prefix_and_a_click_on_anything_else_opens_nothing(event):
-    click = event("on_prefix")
-    assert click(SimpleNamespace(value="0.17.5")) == "0.17.5" and click(SimpleNamespace(value="2")) == "2"
-    for value in (None, 3, "", "0.*", "<b>", "0.17.", "9" * 7, ".".join("1" * 65)):
-        assert click(SimpleNamespace(value=value)) is None  # a Signal cannot skip, and does not send None

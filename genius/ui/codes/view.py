@@ -14,7 +14,7 @@ from genius.metrics.factor_agreement import REPORTED_AS
 from genius.reports import Cell, Report, Table
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
-from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent
+from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent
 
 ChildWords = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
 Label = Callable[[Pattern], str]  # what the items of a prefix have in common; empty if that is not known
@@ -256,12 +256,8 @@ def codes_table(
 
     def row(code: int, items: int) -> list[dict[str, Any]]:
         prefix = (*pattern, code)
-        return [
-            {"text": code_name(code, level, forced), "key": format_pattern(prefix, ".")},
-            {"text": f"{items:,}"},
-            {"text": percent(items / total), "bar": items / total},
-            {"text": label(prefix) or words_of(code, words)},
-        ]
+        share, name = items / total, {"text": code_name(code, level, forced), "key": format_pattern(prefix, ".")}
+        return [name, *cells(f"{items:,}", (percent(share), share), label(prefix) or words_of(code, words))]
 
     largest_first = sorted(zip(codes, counts, strict=True), key=lambda entry: -entry[1])
     return {
@@ -280,23 +276,17 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
     """Use of each level, and how many items share an ID. health: as `table_health` gives it. buckets: (items per ID,
     number of IDs)."""
     levels = [
-        [
-            {"text": level_name(level["level"], forced)},
-            {"text": f"{level['codes']:,}"},
-            {"text": f"{level['used']:,}", "bar": level["used"] / level["codes"]},
-            {"text": f"{level['codes'] - level['used']:,}"},
-            {"text": number(level["perplexity"], 1), "bar": level["perplexity"] / level["codes"]},
-        ]
+        cells(
+            level_name(level["level"], forced),
+            f"{level['codes']:,}",
+            (f"{level['used']:,}", level["used"] / level["codes"]),
+            f"{level['codes'] - level['used']:,}",
+            (number(level["perplexity"], 1), level["perplexity"] / level["codes"]),
+        )
         for level in health["levels"]
     ]
-    shared_ids = [
-        [
-            {"text": count(size, "item")},
-            {"text": f"{ids:,}"},
-            {"text": percent(size * ids / health["items"]), "bar": size * ids / health["items"]},
-        ]
-        for size, ids in buckets
-    ]
+    shares = [(size, ids, size * ids / health["items"]) for size, ids in buckets]
+    shared_ids = [cells(count(size, "item"), f"{ids:,}", (percent(share), share)) for size, ids, share in shares]
     return {
         "tables": [
             {

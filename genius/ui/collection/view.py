@@ -10,7 +10,7 @@ from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Added, Removed
 from genius.schema import Item, Modality
-from genius.ui.common.formatting import MODALITY_NAMES, count, number, percent, tile
+from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, tile
 
 MAX_UNKNOWN = 10  # ids that are listed
 MAX_ID_LENGTH = 100  # characters of an id that are shown
@@ -28,13 +28,8 @@ def contents_view(contents: Contents, names: Mapping[int, str]) -> dict[str, Any
     added_column = ["added since"] if contents.added else []
 
     def row(title: str, modalities: Sequence[int], added: int) -> list[dict[str, Any]]:
-        items = sum(modalities)
-        return [
-            {"text": title},
-            {"text": f"{items:,}", "bar": items / contents.items},
-            *({"text": f"{modalities[modality]:,}"} for modality in present),
-            *({"text": f"{added:,}"} for _ in added_column),
-        ]
+        items, kinds = sum(modalities), [f"{modalities[modality]:,}" for modality in present]
+        return cells(title, (f"{items:,}", items / contents.items), *kinds, *(f"{added:,}" for _ in added_column))
 
     rows = [row(_title(dataset, names), dataset.modalities, dataset.added) for dataset in contents.datasets]
     if len(rows) > 1:
@@ -109,7 +104,7 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
             {
                 "caption": "How well items fit their codes",
                 "columns": ["", "as trained", "added since", "all"],
-                "rows": [[{"text": cell} for cell in row] for row in rows],
+                "rows": [cells(*row) for row in rows],
                 "note": f"An item is far from its codes if {percent(QUANTILE)} of the trained items of its kind are "
                 "closer to theirs.",
             }

@@ -25,14 +25,14 @@ def exports(answers: Sequence[LastQuery], run: str) -> list[dict[str, str]]:
     """Files with the results of one or more queries, which the browser can save; none without results."""
     if not any(answer.result.hits for answer in answers):
         return []
+    return save_files("genius-results", results_csv(answers), results_json(answers, run))
+
+
+def save_files(name: str, table: str, record: str) -> list[dict[str, str]]:
+    """A CSV and a JSON file, which the browser can save."""
+    kinds = (("CSV", "text/csv;charset=utf-8", table), ("JSON", "application/json", record))
     return [
-        {"name": "genius-results.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": results_csv(answers)},
-        {
-            "name": "genius-results.json",
-            "label": "JSON",
-            "type": "application/json",
-            "text": results_json(answers, run),
-        },
+        {"name": f"{name}.{label.lower()}", "label": label, "type": type, "text": text} for label, type, text in kinds
     ]
 
 

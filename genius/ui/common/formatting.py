@@ -52,6 +52,11 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
+def cells(*row: str | tuple[str, float]) -> list[dict[str, Any]]:
+    """A row of a table as table.js draws it: texts, or a text with a bar of a length from 0 to 1."""
+    return [{"text": cell} if isinstance(cell, str) else {"text": cell[0], "bar": cell[1]} for cell in row]
+
+
 def percent(share: float) -> str:
     """A share in percent, with as many digits as are useful."""
     if 0 < share < 0.001:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import gradio as gr
 
 from genius.explore.comparison import Comparison
@@ -74,15 +76,14 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     one_at_a_time = {**waiting, "concurrency_id": "compare", "concurrency_limit": 1}  # because they are timed
     example, last_query = context.shared.compare_example, context.shared.last_query
     settings, outputs = [k, beams, hnsw, weight], [panel, item_card]
-    gr.on([compare.click, text.submit, part.select], callbacks.on_build, hnsw, None, **waiting).success(
-        callbacks.on_asked, [text, picture, part, instruction, target, *settings], outputs, **one_at_a_time
-    )
-    compare_last.click(callbacks.on_build, hnsw, None, **waiting).success(
-        callbacks.on_last, [last_query, *settings], outputs, **one_at_a_time
-    )
-    example.sent(callbacks.on_build, hnsw, None, **waiting).success(
-        callbacks.on_example, [example, *settings], [text, picture, instruction, part, *outputs], **one_at_a_time
-    )
+    form, filled = [text, picture, part, instruction, target], [text, picture, instruction, part]
+    for trigger, callback, inputs, more in (
+        (partial(gr.on, [compare.click, text.submit, part.select]), callbacks.on_asked, form, []),
+        (compare_last.click, callbacks.on_last, [last_query], []),
+        (example.sent, callbacks.on_example, [example], filled),
+    ):
+        built = trigger(callbacks.on_build, hnsw, None, **waiting)
+        built.success(callback, [*inputs, *settings], [*more, *outputs], **one_at_a_time)
     tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
     panel.select(callbacks.on_item, None, item_card, **LATEST)
 

@@ -13,7 +13,7 @@ from genius.explore.map_colors import Group, Palette
 from genius.explore.map_data import MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.export import csv_text
+from genius.ui.common.export import csv_text, save_files
 
 HEALTH_ROWS = (  # of the table that compares the IDs of both trainings: key, label, format
     ("ids", "different IDs", "{:,}"),
@@ -151,12 +151,4 @@ def item_files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]
         ["item", "modality", "text", "codes"],
         (record | {"codes": " ".join(map(str, record["codes"]))} for record in records),
     )
-    return [
-        {"name": "genius-items.csv", "label": "CSV", "type": "text/csv;charset=utf-8", "text": table},
-        {
-            "name": "genius-items.json",
-            "label": "JSON",
-            "type": "application/json",
-            "text": json.dumps(records, ensure_ascii=False, indent=1),
-        },
-    ]
+    return save_files("genius-items", table, json.dumps(records, ensure_ascii=False, indent=1))

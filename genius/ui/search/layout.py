@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import gradio as gr
@@ -84,46 +85,30 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, **address)
     event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
     form_triggers = [form.go.click, form.text.submit, form.part.select]
-    other_triggers = (
-        (examples.select, callbacks.on_example, []),
-        (past.select, callbacks.on_history, []),
-        (shared.ask.sent, callbacks.on_ask, [shared.ask]),
-        (shared.run_example.sent, callbacks.on_run_example, [shared.run_example]),
-        (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query]),
-        (cards.use_picture, callbacks.on_picture, [form.text, form.instruction]),
+    quick_fields = [form.text, form.picture, form.part, form.pictured]
+    searches = (  # what triggers a search, its callback, its inputs besides history and settings, and what it fills in
+        (partial(gr.on, form_triggers), callbacks.on_search, form_fields, []),
+        (examples.select, callbacks.on_example, [], form_fields),
+        (past.select, callbacks.on_history, [], form_fields),
+        (shared.ask.sent, callbacks.on_ask, [shared.ask], form_fields),
+        (shared.run_example.sent, callbacks.on_run_example, [shared.run_example], form_fields),
+        (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query], form_fields),
+        (cards.use_picture, callbacks.on_picture, [form.text, form.instruction], form_fields),
+        (form.suggestions.select, callbacks.on_quick, quick_fields, [form.instruction]),
     )
-    for trigger in (*form_triggers, *(trigger for trigger, *_ in other_triggers), form.suggestions.select):
+    for trigger in (*form_triggers, *(trigger for trigger, *_ in searches[1:])):
         # before the search: Gradio waits for each listener of a signal before it calls the next one
         trigger(None, None, None, js="() => { genius.say('Searching…'); }", **UNQUEUED)
     events = [
-        gr.on(
-            form_triggers,
-            newest_only(callbacks.on_search),
-            [*form_fields, stored, *form.settings, newest],
-            [*outputs],
-            trigger_mode="always_last",
-            **event_options,
-        )
-    ]
-    events += [
         trigger(
             newest_only(callback),
             [*inputs, stored, *form.settings, newest],
-            [*form_fields, *outputs],
+            [*filled, *outputs],
             trigger_mode="always_last",
             **event_options,
         )
-        for trigger, callback, inputs in other_triggers
+        for trigger, callback, inputs, filled in searches
     ]
-    events.append(
-        form.suggestions.select(
-            newest_only(callbacks.on_quick),
-            [form.text, form.picture, form.part, form.pictured, stored, *form.settings, newest],
-            [form.instruction, *outputs],
-            trigger_mode="always_last",
-            **event_options,
-        )
-    )
     for event in events:
         links.write_address_after(event, "search", **address)
     told = OtherTabs(context.served.name).share(events, stored)

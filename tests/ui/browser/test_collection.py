@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from genius.schema import Modality
 from genius.ui.collection import editing
 from genius.ui.common.about import About
 from tests.ui.tiny_page import serving
@@ -57,21 +56,6 @@ def test_a_picture_is_added_found_and_removed(visit, served, photo):
     page.locator("#header", has_text=f"{ITEMS} items").wait_for()
     tile.wait_for(state="detached")
     assert "1:1" not in results(visit, photo)
-
-
-def test_what_other_tabs_and_the_top_of_the_page_say_of_the_items_follows_them(visit, served):
-    page = visit("/?tab=codes&code=*")
-    page.locator("#codes-summary h2", has_text=f"{served.engine.index.n} items").wait_for()
-    about = page.locator("#about details")
-    about.locator("summary").click()
-    page.get_by_role("tab", name="Collection").click()
-    page.fill("#collection-texts textarea", "A tower by night.")
-    page.click("#collection-go")
-    page.locator("#collection-outcome .title", has_text="1 item added").wait_for()
-    texts = (served.engine.index.modalities == Modality.TEXT).sum()
-    about.get_by_text(f"{texts} text").wait_for()  # it stays open
-    page.get_by_role("tab", name="Codes").click()
-    page.locator("#codes-summary h2", has_text=f"{served.engine.index.n} items").wait_for()
 
 
 def test_a_double_click_or_a_held_key_removes_nothing_and_the_question_ends_by_itself(visit, served, monkeypatch):

@@ -123,12 +123,3 @@ def test_two_visitors_never_see_each_others_state(visit):
     assert "codes" not in other.url and "boat" not in one.url
     open_tab(one, "search")
     assert "“A red dog.”" in one.locator("#summary .sentence").inner_text()
-
-
-def test_the_keyboard_is_enough(visit):
-    page = visit()
-    page.get_by_role("tab", name="Search").focus()
-    page.keyboard.press("Tab")
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    page.keyboard.press("Enter")
-    page.get_by_role("tab", name="Codes", selected=True).wait_for()

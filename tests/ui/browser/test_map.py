@@ -79,15 +79,6 @@ def test_a_point_opens_its_card_and_becomes_the_query(opened, served):
     page.locator("#cards .card").first.wait_for()
 
 
-def test_a_query_of_the_collection_tells_what_it_asks_and_leads_to_its_answers(opened):
-    page = opened()
-    click(page, -2)
-    page.locator("#map-query .asked").wait_for()
-    assert page.locator("#map-query .asked").inner_text() == f"“{HOSTILE}”"
-    page.locator("#map-query .answer").nth(1).click()
-    page.locator("#map-item .which", has_text="0:2").wait_for()
-
-
 def test_a_lasso_brings_the_items_inside_and_their_files(opened):
     page = opened()
     page.get_by_label("Select", exact=True).check()

@@ -24,19 +24,6 @@ def blended(page, place):
     return page.locator("#blend-weight")
 
 
-def test_the_server_is_asked_when_the_kind_of_query_changes_and_not_at_each_keystroke(visit):
-    page, sent = visit(), []
-    page.on("request", lambda one: sent.append(one.url) if "/run/" in one.url or "/queue/join" in one.url else None)
-    with page.expect_response("**/run/predict"):
-        page.type("#text textarea", "a red dog", delay=50)
-    page.wait_for_timeout(500)
-    assert len(sent) == 1
-    with page.expect_response("**/run/predict"):
-        page.fill("#text textarea", "")
-    page.wait_for_timeout(500)
-    assert len(sent) == 2
-
-
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
     search_of, begun, searched, ended = served.engine.search, threading.Event(), threading.Event(), []
@@ -203,18 +190,6 @@ def test_tabs_of_one_browser_share_the_history(visit, served):
     page.click("#past button")
     page.locator(entries).nth(2).wait_for()
     assert [text.split("\n")[0] for text in page.locator(entries).all_inner_texts()] == ["“mug”", "“cup”", "“bowl”"]
-
-
-@pytest.mark.parametrize(
-    "address, text, title", [("/?q=a+mug&instruction=Find+one.", "a mug", ""), ("/?item=1:300", "", "Like the picture")]
-)
-def test_an_address_asks(visit, served, address, text, title):
-    page = visit(address)
-    page.locator("#summary .sentence").wait_for()
-    query, _ = served.engine.queries[-1]
-    assert query.text == text == page.input_value("#text textarea")
-    assert [found.inner_text() for found in page.locator("#summary h2").all()] == [title] * bool(title)
-    assert (query.image is None) == (not title) and query.instruction == ("" if title else "Find one.")
 
 
 def step(page):

@@ -123,19 +123,6 @@ def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-def test_on_a_phone_it_scrolls_by_level_and_the_page_does_not(visit, theme):
-    page = visit(f"/?__theme={theme}", width=390)
-    strip = search(page)
-    settled(strip)
-    levels = strip.locator(".levels")
-    assert levels.evaluate("part => part.scrollWidth > part.clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    levels.focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('#strip .levels').scrollLeft > 0")
-
-
 def texts(page):
     """The strip of a what-if among the texts, whose codes differ."""
     strip = search(page)
