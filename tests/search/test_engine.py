@@ -334,23 +334,6 @@ def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):
     assert engine.search(QUERIES[:1])[0].modality_code == "emergent"
 
 
-def test_threads_get_what_one_thread_gets(engine):
-    expected = [engine.search([query])[0] for query in QUERIES]
-    wrong = []
-
-    def ask(start: int) -> None:
-        for i in range(start, start + 12):
-            if not close(engine.search([QUERIES[i % 4]])[0], expected[i % 4]):
-                wrong.append(i)
-
-    threads = [threading.Thread(target=ask, args=(start,)) for start in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
 @pytest.mark.parametrize(
     "queries, options, words",
     [
