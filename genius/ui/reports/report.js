@@ -1,11 +1,16 @@
+// Notes are Markdown: *emphasis* and `code`; whatever is in them becomes text nodes.
+const prose = text => text.split(/(\*[^*\n]+\*|`[^`\n]+`)/).map((part, place) =>
+  place % 2 ? node(part[0] === '*' ? 'em' : 'code', {}, part.slice(1, -1)) : part);
+const note = text => node('p', {class: 'note'}, ...prose(text));
+
 const cell = (tag, words, text, attributes = {}) => node(tag, {class: words ? 'word' : 'figure', ...attributes}, text);
 
-const table = ({title, note, columns, rows, words, bold}) => {
+const table = ({title, note: about, columns, rows, words, bold}) => {
   const made = node('table', {},
     node('thead', {}, node('tr', {}, ...columns.map((name, place) => cell('th', words[place], name, {scope: 'col'})))),
     node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map((text, place) => cell('td', words[place], text))))));
   for (const [row, place] of bold) made.tBodies[0].rows[row].cells[place].classList.add('best');
-  return node('section', {}, ...note ? [node('p', {class: 'note'}, note)] : [], scrollRegion(title, 'scroll', made));
+  return node('section', {}, ...about ? [note(about)] : [], scrollRegion(title, 'scroll', made));
 };
 
 // Its content is made when it is opened; `opened` remembers which ones are, across a change of the reports.
@@ -60,12 +65,12 @@ const plots = (name, all) => {
   return parts;
 };
 
-const section = ({name, title, reason, lead, note, command, version, plots: drawn = [], tables = []}) => {
+const section = ({name, title, reason, lead, note: paragraphs, command, version, plots: drawn = [], tables = []}) => {
   const parts = [node('h2', {}, title)];
   if (reason) parts.push(node('p', {class: 'note'}, reason), ...command ? [node('pre', {}, command)] : []);
   else {
-    parts.push(node('p', {}, lead), node('details', {}, node('summary', {class: 'note'}, 'How it was measured'),
-      ...note.map(text => node('p', {class: 'note'}, text)), node('pre', {}, command),
+    parts.push(node('p', {}, ...prose(lead)), node('details', {}, node('summary', {class: 'note'}, 'How it was measured'),
+      ...paragraphs.map(note), node('pre', {}, command),
       node('p', {class: 'note'}, `Version: ${version}`)), ...plots(name, drawn));
     const shown = !drawn.length;    // without a plot the tables are what there is to see
     const folds = tables.map((one, place) => () => fold(`${name}/${place}`, one.title, shown, () => [table(one)]));
