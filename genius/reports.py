@@ -29,7 +29,7 @@ from genius.run import Run
 UNKNOWN = "–"
 COMMANDS = {  # that write reports which every run should have
     "retrieval": "python -m genius.evaluation {run}",
-    "speed": "python -m genius.evaluation.speed {run}",
+    "speed": "python -m genius.evaluation.speed {run}/reports --run {run}",
 }
 Digits = Annotated[int, Field(ge=0, le=12)]
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
