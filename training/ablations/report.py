@@ -20,7 +20,7 @@ from genius.evaluation.paper import modalities_of
 from genius.metrics.hit_rate import USUAL_CUT, headline_cut
 from genius.reports import Axis, Cell, Plot, Series, Table
 from training.ablations.trainer import Result
-from training.ablations.variants import FULL, TABLES, AblationTable, Column, Variant, search_name
+from training.ablations.variants import FULL, TABLES, AblationTable, PaperColumn, Variant, search_name
 
 LEVEL = 0.95
 BETTER, SOMEWHERE, NO_WORSE = "better", "better somewhere", "no worse"
@@ -155,29 +155,29 @@ def half_width(values: np.ndarray, level: float) -> float:
     return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / sqrt(len(values)))
 
 
-def _columns(table: AblationTable, results: Results) -> list[Column]:
+def _columns(table: AblationTable, results: Results) -> list[PaperColumn]:
     """Those that the collection has queries for."""
     rows = {result.row for result in results(table, table.variants[0])[0]}
     return [column for column in table.columns if column.row in rows]
 
 
-def _rates(table: AblationTable, variant: Variant, columns: Sequence[Column], results: Results) -> np.ndarray:
+def _rates(table: AblationTable, variant: Variant, columns: Sequence[PaperColumn], results: Results) -> np.ndarray:
     """(s, c) hit rates."""
     search, by_seed = search_name(table.scope, variant.beams, variant.reranked), results(table, variant)
     return np.array([[_result(of_seed, column).rate(search, column.cut) for column in columns] for of_seed in by_seed])
 
 
-def _result(results: Sequence[Result], column: Column) -> Result:
+def _result(results: Sequence[Result], column: PaperColumn) -> Result:
     return next(result for result in results if result.row == column.row)
 
 
-def _is_averaged(table: AblationTable, column: Column) -> bool:
+def _is_averaged(table: AblationTable, column: PaperColumn) -> bool:
     """Whether a column counts for averages and claims: of several cuts of the same queries, only the usual one does."""
     cuts = [other.cut for other in table.columns if other.row == column.row]
     return len(cuts) == 1 or column.cut == headline_cut(column.dataset)
 
 
-def _heading(dataset: str, column: Column) -> str:
+def _heading(dataset: str, column: PaperColumn) -> str:
     """Such as: mscoco text → image, hit@1; the cut is written where it is not 5."""
     cut = column.cut or headline_cut(column.dataset)
     return f"{dataset} {modalities_of(column.task)}" + (f", hit@{cut}" if cut != USUAL_CUT else "")

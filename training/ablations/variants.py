@@ -39,7 +39,7 @@ BASE = (  # of every variant: the paper's decoder, no loss of our own, and the l
 Changes = Callable[[Settings], tuple[str, ...]]  # the settings of the run -> what changes, as --set takes it
 
 
-class Column(NamedTuple):
+class PaperColumn(NamedTuple):
     """A column of a table."""
 
     task: int  # of M-BEIR
@@ -112,7 +112,7 @@ class AblationTable:
     title: str
     scope: str  # of the pool: "global" or "local"
     variants: tuple[Variant, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PaperColumn, ...]
 
     @property
     def name(self) -> str:
@@ -183,9 +183,9 @@ def encoder_variants(table: PaperTable) -> tuple[Variant, ...]:
     )
 
 
-FIVE = tuple(Column(*row) for row in ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr")))
-ALL = tuple(Column(*row) for row in ROWS)
-CAPTIONS = tuple(Column(0, "mscoco", cut) for cut in (1, 5, 10))
+FIVE = tuple(PaperColumn(*row) for row in ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr")))
+ALL = tuple(PaperColumn(*row) for row in ROWS)
+CAPTIONS = tuple(PaperColumn(0, "mscoco", cut) for cut in (1, 5, 10))
 COUNTERPARTS = tuple(dict.fromkeys(column.row for column in (*FIVE, *ALL)))  # in the order in which they are chosen
 
 FULL_GLOBAL, FULL_LOCAL = (55.4, 82.7, 28.3, 47.1, 20.5), (65.3, 83.4, 28.8, 47.4, 21.0)
