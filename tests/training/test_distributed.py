@@ -202,10 +202,3 @@ def test_slices_cover_the_batch_once(monkeypatch):
                 rows += list(range(n))[distributed.local_slice(n)]
                 weights.append(distributed.local_weight(n))
             assert rows == list(range(n)) and sum(weights) == pytest.approx(world_size)
-
-
-def test_workers_use_all_cores_with_a_gpu_and_none_without(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 12)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    assert distributed.default_workers(torch.device("cuda")) == 3
-    assert distributed.default_workers(torch.device("cpu")) == 0

@@ -46,20 +46,10 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(col
 
 
 def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_path):
-    losses = []
+    losses, plain = [], replace(TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0)
+    repeated = replace(plain, upsample_to=100)  # a query that is repeated has another positive in the batch
     for masked in (False, True):
-        settings = replace(
-            TINY,
-            encoder=replace(
-                TINY.encoder,
-                epochs=1,
-                batch=64,
-                upsample_to=100,  # a query that is repeated has another positive in the batch
-                mask_positives=masked,
-                modality_weight=0.0,
-                instruction_swap_prob=0.0,
-            ),
-        )
+        settings = replace(TINY, encoder=replace(repeated, mask_positives=masked))
         run = tmp_path / str(masked)
         run_stage("encoder", encoder.train, Arguments(collection.root, run, "small", settings, "cpu"))
         losses.append(read_curves(Run(run))["encoder"][0]["loss"])

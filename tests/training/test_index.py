@@ -150,12 +150,6 @@ def test_the_detector_is_fitted_on_images_of_items_by_dataset_and_of_validation_
         assert alike == [found is asked or number % 6 not in (2, 5) for number in range(len(own))]
 
 
-def test_a_detector_needs_enough_images(collection, monkeypatch):
-    assert fit_ood_detector(collection, collection.all_candidates()) is None
-    monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
-    assert fit_ood_detector(collection, collection.all_candidates()).thresholds.min() > 0
-
-
 def test_an_even_sample_of_many_images_is_taken_without_repetition(monkeypatch):
     monkeypatch.setattr(fitting, "SAMPLE", 3)
 

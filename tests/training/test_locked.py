@@ -186,17 +186,10 @@ def test_a_collection_without_images_is_refused(towers, tmp_path):
         train(Collection(tmp_path / "texts"), tmp_path / "run", locked_settings(*towers))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"image_tower": ""}, "encoder.image_tower and encoder.text_tower, both or neither"),
-        ({"image_tower": "no_such_tower"}, "no_such_tower"),
-        ({"text_tower": "/no/such/folder"}, "/no/such/folder"),
-    ],
-)
-def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, changes, message):
-    with pytest.raises(UserError, match=message):
-        train(colors, tmp_path / "run", replace(locked_settings(*towers), **changes))
+@pytest.mark.parametrize("tower", ["", "no_such_tower"])
+def test_a_missing_tower_is_one_sentence(towers, colors, tmp_path, tower):
+    with pytest.raises(UserError, match=tower or "encoder.image_tower and encoder.text_tower, both or neither"):
+        train(colors, tmp_path / "run", replace(locked_settings(*towers), image_tower=tower))
     assert not (tmp_path / "run").exists()
 
 

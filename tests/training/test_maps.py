@@ -19,7 +19,7 @@ from genius.run import Run
 from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
 from tests.training.tiny import LEVELS, TINY, lay_out_by_principal_components
-from training import maps, umap_layout
+from training import maps
 from training.curves import read_health
 
 
@@ -57,16 +57,6 @@ def test_every_item_and_the_test_queries_lie_on_every_map(drawn, path, collectio
     for query in found.queries:
         assert set(query.answers) == set(asked[query.id].positives)
         assert query.text == asked[query.id].text and query.instruction
-
-
-@pytest.mark.slow
-def test_umap_lays_out_every_item_on_every_map(path, collection, tmp_path, monkeypatch):
-    copy = shutil.copytree(path, tmp_path / "run")
-    monkeypatch.setattr(umap_layout, "MIN_VECTORS", 20)
-    maps.main([str(collection.root), str(copy), "--device", "cpu"])
-    found = read_maps(copy)
-    assert found.places.shape[:2] == (5, Index.load(Run(copy).folder("index")).n + len(found.queries))
-    assert np.isfinite(found.places).all() and found.places.max() == pytest.approx(1)
 
 
 def test_items_with_the_same_codes_have_one_place(drawn, path):

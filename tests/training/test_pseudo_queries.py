@@ -17,7 +17,6 @@ from genius.texts import query_text
 from tests.search.tiny import tiny_encoder
 from training import pseudo_queries
 from training.pseudo_queries import (
-    MIN_IMAGES,
     Recipe,
     check_images,
     matching_pursuit,
@@ -144,15 +143,6 @@ def test_without_dense_search_the_image_itself_is_the_target(collection):
     queries = list(collection.queries("train"))
     assert all(len(query.positives) == 1 for query in queries)
     assert all(query.positives == (images[query.image],) for query in queries if query.image)
-
-
-def test_too_few_images_are_refused_in_one_sentence(tmp_path):
-    (tmp_path / "photos").mkdir()
-    for number in range(MIN_IMAGES - 1):
-        noise(number).save(tmp_path / "photos" / f"{number}.png")
-    build([str(tmp_path / "photos")], tmp_path / "collection")
-    with pytest.raises(UserError, match="19 images without texts; training needs at least 20"):
-        check_images(Collection(tmp_path / "collection"))
 
 
 def test_a_dataset_without_an_instruction_for_texts_is_refused_in_one_sentence(collection):

@@ -18,7 +18,7 @@ from training.decoder import BEAMS, QUERY_AUGMENTATIONS, Samples, TargetIDs, Val
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.quantizer import FusionAndQuantizer, batch_losses
-from training.validation import TopRows, hit_rates
+from training.validation import hit_rates
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +69,6 @@ def test_hit_rates_are_those_of_sorting_all_distances(stage, data):
     ]
     for block in (7, 1000):
         assert hit_rates(stage.fusion, stage.quantizer, val, 0, "cpu", block) == pytest.approx(expected)
-
-
-def test_the_best_rows_do_not_depend_on_the_blocks():
-    scores = torch.rand(3, 40, generator=torch.Generator().manual_seed(0))
-    top = TopRows(3, "cpu")
-    for start in range(0, 40, 6):
-        top.add(scores[:, start : start + 6], start)
-    assert top.rows().tolist() == scores.topk(5).indices.tolist()
 
 
 @pytest.mark.parametrize("change", [{}, {"rq_sum": True}, {"mse_raw": True}])

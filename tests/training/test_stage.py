@@ -82,23 +82,17 @@ def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
         pass
 
 
-def test_a_run_that_is_a_file_is_refused(tmp_path):
-    (tmp_path / "run").write_text("mine")
+def test_a_run_that_is_a_file_or_below_one_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
     with (
-        pytest.raises(UserError, match="run is a file; name a directory to train into"),
-        only_trainer(tmp_path / "run"),
+        pytest.raises(UserError, match="file is a file; name a directory to train into"),
+        only_trainer(tmp_path / "file"),
     ):
         pass
-    assert (tmp_path / "run").read_text() == "mine"
-
-
-def test_a_run_that_cannot_be_made_is_refused(tmp_path):
-    (tmp_path / "file").touch()
-    with (
-        pytest.raises(UserError, match=r"file/run cannot be made \(Not a directory\); name another directory"),
-        only_trainer(tmp_path / "file" / "run"),
-    ):
+    below = pytest.raises(UserError, match=r"file/run cannot be made \(Not a directory\); name another directory")
+    with below, only_trainer(tmp_path / "file" / "run"):
         pass
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_mistyped_collection_leaves_no_folder(tmp_path):
