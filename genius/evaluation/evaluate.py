@@ -25,6 +25,7 @@ Shapes: n items of the index.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +35,6 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
-from genius.evaluation.fused_items import FusedItems
 from genius.evaluation.instructions import (
     FollowedRow,
     PhrasedRow,
@@ -44,7 +44,7 @@ from genius.evaluation.instructions import (
 )
 from genius.evaluation.pools import PoolKind, Pools, read_pools
 from genius.evaluation.queries import BATCH, EncodedSplit, Phrasing, QuerySet, read_queries, training_targets
-from genius.evaluation.systems import SearchedPool
+from genius.evaluation.systems import FusedItems, SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
@@ -71,28 +71,13 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the figures were measured with."""
-
-    machine: str
-    batch: int  # queries encoded together
-    search_batch: int  # queries searched together
-    decoder_weight: float  # of the decoder against geometry, in the beam searches that are not by geometry alone
-    budget: int  # items that mode fast re-ranks, at most
-    decoder_dtype: str
-    items: int  # of the index
-    ids: int  # distinct ones
-    code_sizes: tuple[int, ...]
-    dim: int  # of an embedding
-    unknown: int  # judgments that name items outside the index
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """All figures, unrounded."""
 
     options: EvaluationOptions
-    facts: Facts
+    settings: str  # what was asked, of what, on which machine, in sentences
+    code_sizes: tuple[int, ...]
+    dim: int  # of an embedding
     pools: list[PoolFigures]  # with the widest beam; the first is the headline
     sweep: list[PoolFigures]  # with each beam size, of the kinds that are swept
     phrasings: list[PhrasedRow]  # in the headline pool; empty: not measured
@@ -148,7 +133,9 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     swept = swept_kinds(pools.kinds, options.split)
     return Evaluation(
         options,
-        _facts(engine, options, sum(queries.unknown for queries in sets)),
+        describe(engine, options, sets),
+        tuple(engine.index.code_sizes),
+        engine.index.config.dim,
         [figures(kind, options.beams[-1]) for kind in pools.kinds],
         [figures(kind, beams) for kind in swept for beams in options.beams],
         [phrased[number] for number in sorted(phrased)],
@@ -186,21 +173,24 @@ def search_pools(
     return found, phrased
 
 
-def _facts(engine: Engine, options: EvaluationOptions, unknown: int) -> Facts:
-    index = engine.index
-    return Facts(
-        machine=_machine(engine.device),
-        batch=BATCH,
-        search_batch=batch_size(options.beams[-1]),
-        decoder_weight=engine.decoder.config.decoder_weight,
-        budget=SearchOptions().budget,
-        decoder_dtype=engine.decoder_dtype,
-        items=index.n,
-        ids=engine.pool.table.distinct,
-        code_sizes=tuple(index.code_sizes),
-        dim=index.config.dim,
-        unknown=unknown,
+def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet]) -> str:
+    """What is asked, of what, and all that changes arithmetic."""
+    index, beams, queries = engine.index, options.beams[-1], sum(map(len, sets))
+    limit = f", at most {options.limit} per row" if options.limit else ""
+    answerable = ", those with a positive in the index" if options.answerable else ""
+    machine = f"{engine.device.type}, {torch.get_num_threads()} threads"
+    if engine.device.type == "cuda":
+        machine = torch.cuda.get_device_name(engine.device)
+    text = (
+        f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; instructions chosen by seed "
+        f"{options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} distinct IDs; codes per level: "
+        f"{', '.join(map(str, index.code_sizes))}. {beams} beams, decoder weight "
+        f"{engine.decoder.config.decoder_weight:g} against geometry; mode fast: a budget of {SearchOptions().budget} "
+        f"items, decoder in {engine.decoder_dtype}. {machine}; batches of {BATCH} queries to encode and of "
+        f"{batch_size(beams)} to search."
     )
+    unknown = sum(queries.unknown for queries in sets)
+    return text + f" {unknown:,} judgments name items that are not in the index." * bool(unknown)
 
 
 def swept_kinds(kinds: list[PoolKind], split: str) -> list[PoolKind]:
@@ -220,9 +210,3 @@ def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> tuple[dict
         candidates = np.sort(np.random.default_rng(seed).choice(candidates, MAX_FACTOR_ITEMS, replace=False))
     factors = factor_table(index.codes(candidates), read_factors(index.items(candidates)), seed)
     return table_health(index.pool().table, index.modalities), factors
-
-
-def _machine(device: torch.device) -> str:
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{device.type}, {torch.get_num_threads()} threads"

@@ -70,7 +70,7 @@ def report_of(found: Evaluation, run: str, collection: str, command: str, versio
     if found.health:
         tables.append(health_table(found.health))
     tables += factor_tables(found)
-    tables += [times_table(found.pools), bytes_table(found.facts.code_sizes, found.facts.dim)]
+    tables += [times_table(found.pools), bytes_table(found.code_sizes, found.dim)]
     for pool in others:
         tables += [hit_table(pool), ladder_table(pool)]
     captions = caption_lines(found, trained or collection)
@@ -80,28 +80,8 @@ def report_of(found: Evaluation, run: str, collection: str, command: str, versio
     plots += [sweep_plot(sizes)] if len(sizes) > 1 else []
     plots += [factors_plot(found.factors)] if found.factors else []
     plots.append(times_plot(headline))
-    paragraphs = [" ".join(text.split()) for text in (LEAD, settings_note(found), DEFINITIONS, SYSTEMS)]
+    paragraphs = [" ".join(text.split()) for text in (LEAD, found.settings, DEFINITIONS, SYSTEMS)]
     return Report(f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs), command, version, tables, plots)
-
-
-def settings_note(found: Evaluation) -> str:
-    """What was asked, of what, and by which settings."""
-    facts, options, rows = found.facts, found.options, found.pools[0].rows
-    queries = sum(row.queries for row in rows)
-    limit = f", at most {options.limit} per row" if options.limit else ""
-    answerable = ", those with a positive in the index" if options.answerable else ""
-    sentences = [
-        f"{queries:,} {options.split} queries in {len(rows)} rows{limit}{answerable}; "
-        f"instructions chosen by seed {options.seed}.",
-        f"{facts.items:,} items with {facts.ids:,} distinct IDs; codes per level: "
-        f"{', '.join(map(str, facts.code_sizes))}.",
-        f"{found.pools[0].beams} beams, decoder weight {facts.decoder_weight:g} against geometry; mode fast: a "
-        f"budget of {facts.budget} items, decoder in {facts.decoder_dtype}.",
-        f"{facts.machine}; batches of {facts.batch} queries to encode and of {facts.search_batch} to search.",
-    ]
-    if facts.unknown:
-        sentences.append(f"{facts.unknown:,} judgments name items that are not in the index.")
-    return " ".join(sentences)
 
 
 def _percents(*names: str) -> list[Column]:

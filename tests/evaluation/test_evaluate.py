@@ -18,10 +18,9 @@ from genius.errors import UserError
 from genius.evaluation import evaluate as module
 from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_codes
 from genius.evaluation.figures import BeamFigures, SearchedRow, pool_figures, share_of_dense
-from genius.evaluation.fused_items import FusedItems
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, read_queries, with_positives
-from genius.evaluation.systems import BeamStatistics, RowResults, beam_systems
+from genius.evaluation.systems import BeamStatistics, FusedItems, RowResults, beam_systems
 from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
 from genius.schema import Item, Modality
@@ -124,7 +123,7 @@ def test_an_evaluation_is_reproducible(found, engine, collection):
     for pool, same in zip(found.pools, again.pools, strict=True):
         assert list(map(hits, [*pool.rows, pool.average])) == list(map(hits, [*same.rows, same.average]))
         assert pool.average.differences == same.average.differences
-    assert (found.facts, found.following, found.health) == (again.facts, again.following, again.health)
+    assert (found.settings, found.following, found.health) == (again.settings, again.following, again.health)
 
 
 def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection, found):
