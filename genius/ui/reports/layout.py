@@ -27,7 +27,6 @@ ORDER = (  # of known reports; others come after them, by name
     "health",
     "ablations",
     "encoders",
-    "shared_codes",
     "growing",
     "collection",
 )
