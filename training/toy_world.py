@@ -33,6 +33,7 @@ from genius.collections.layout import TASKS
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_seed, command_parser
+from training.distributed import expect_one_process
 
 SCENES = 1500  # of each dataset
 MIN_SCENES, MAX_SCENES = 50, 100_000
@@ -399,4 +400,5 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main()

@@ -181,7 +181,9 @@ def test_a_command_that_is_not_shared_refuses_several_processes(tmp_path):
         capture_output=True,
     )
     assert ended.returncode and "Traceback" not in ended.stderr
-    assert "2 processes were started (WORLD_SIZE), but only training, its stages, training.folder" in ended.stderr
+    assert (
+        "2 processes were started (WORLD_SIZE), but only training, its stages and training.folder share" in ended.stderr
+    )
 
 
 def test_every_command_shares_its_work_or_refuses_several_processes():
