@@ -28,32 +28,12 @@ ROOT = Path(__file__).parents[1]
 ALSO = {"training.settings": "tests/training/test_presets.py"}  # tests that mirror no module
 DEFAULT = ("genius.trie", "genius.search", "genius.models", "training.settings")
 PRELOADED = ("torch", "transformers", "open_clip", "faiss", "sklearn.covariance", "safetensors.torch")
-SWAPS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.BitXor: ast.BitAnd,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-}
+PAIRS = ["Lt LtE", "Gt GtE", "Eq NotEq", "Is IsNot", "In NotIn", "Add Sub", "Mult Div", "LShift RShift", "And Or"]
+PAIRS += ["BitAnd BitOr"]
+NAMES = dict(pair.split() for pair in PAIRS)
+NAMES |= {other: name for name, other in NAMES.items()} | dict.fromkeys(("FloorDiv", "Mod", "Pow"), "Mult")
+NAMES["BitXor"] = "BitAnd"
+SWAPS = {getattr(ast, name): getattr(ast, other) for name, other in NAMES.items()}
 
 
 class Mutator(ast.NodeTransformer):
@@ -180,7 +160,6 @@ def passes(tests: list[str], mutant: Mutant | None, timeout: float) -> bool:
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1)
             os.dup2(silent, 2)
-        if mutant is not None:
             sys.meta_path.insert(0, _Finder(mutant))
         os._exit(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]))
     until = time.monotonic() + timeout

@@ -1,13 +1,23 @@
+"""genius/files.py, locks.py and errors.py: files are written whole, errors of a disk are sentences."""
+
 import errno
+import gc
 import os
+import re
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
+from genius.errors import UserError, exit_on_user_error
 from genius.files import remove_folder, reserve_array, write_array, write_text, written_aside
+from genius.locks import ReadLock, deletion_lock, manifest_lock, write_lock
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (0, 4), (7,), (2, 3, 4)])
@@ -92,3 +102,125 @@ def test_a_folder_whose_deletion_was_killed_is_gone_and_its_rest_is_deleted_next
     assert not folder.exists() and len(list(tmp_path.iterdir())) == 1
     remove_folder(folder)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_is_unused_once_the_last_read_lock_is_gone(tmp_path):
+    first, second = ReadLock(tmp_path), ReadLock(tmp_path)
+    for name in ("first", "second"):
+        with deletion_lock(tmp_path) as free:
+            assert not free, name
+        if name == "first":
+            del first
+            gc.collect()
+    del second
+    gc.collect()
+    with deletion_lock(tmp_path) as free:
+        assert free
+
+
+def test_a_released_lock_is_gone_although_a_forked_child_has_the_same_open_file(tmp_path):
+    lock = ReadLock(tmp_path)
+    read_end, write_end = os.pipe()
+    if not (child := os.fork()):
+        os.close(write_end)
+        os.read(read_end, 1)  # until the parent closes its end
+        os._exit(0)
+    try:
+        lock.release()
+        with deletion_lock(tmp_path) as free:
+            assert free
+    finally:
+        os.close(write_end)
+        os.waitpid(child, 0)
+        os.close(read_end)
+
+
+def test_a_folder_that_is_being_deleted_cannot_be_locked(tmp_path):
+    folder = tmp_path / "version"
+    folder.mkdir()
+    with deletion_lock(folder) as free:
+        assert free
+        with pytest.raises(FileNotFoundError, match="being deleted"):
+            ReadLock(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(FileNotFoundError):
+        ReadLock(folder)
+
+
+KILLED_WHILE_LOCKED = """
+import os, signal, sys
+from pathlib import Path
+from genius.locks import manifest_lock
+with manifest_lock(Path(sys.argv[1])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_holds_no_lock(tmp_path):
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_LOCKED, tmp_path], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    with manifest_lock(tmp_path):
+        pass
+
+
+def test_a_change_of_the_manifest_waits_for_its_turn(tmp_path):
+    order = []
+
+    def change() -> None:
+        with manifest_lock(tmp_path):
+            order.append("second")
+
+    with ThreadPoolExecutor(1) as thread:
+        with manifest_lock(tmp_path):
+            second = thread.submit(change)
+            with pytest.raises(TimeoutError):
+                second.result(0.2)
+            order.append("first")
+        second.result(60)
+    assert order == ["first", "second"]
+
+
+def test_there_is_one_writer_at_a_time(tmp_path):
+    with write_lock(tmp_path), pytest.raises(UserError, match="is being changed already"), write_lock(tmp_path):
+        pass
+    with write_lock(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    "error, sentence",
+    [
+        (UserError("name a run"), "error: name a run"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            r"error: the disk is full \(.*\); finished work is kept: fix this and run the command again",
+        ),
+        (OSError("300 requested and 0 written"), "error: the disk is full"),  # NumPy
+        (sqlite3.OperationalError("database or disk is full"), "error: the disk is full"),
+        (SafetensorError("I/O error: No space left on device (os error 28)"), "error: the disk is full"),
+        (PermissionError(errno.EACCES, "Permission denied", "/run"), "error: a file or folder cannot be .*'/run'"),
+        (OSError(errno.EROFS, "Read-only file system"), "error: a file or folder cannot be read or written"),
+        (FileExistsError(errno.EEXIST, "File exists", "/out"), r"error: a file is where a folder should be.*'/out'\)"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/out/a"), "error: a file is where a folder should be"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "/out/a"), ".*or a folder where a file should be"),
+    ],
+)
+def test_a_command_ends_with_a_sentence_on_an_error_of_the_disk(error, sentence, capsys):
+    with pytest.raises(SystemExit) as ended, exit_on_user_error():
+        raise error
+    printed = capsys.readouterr().err
+    assert ended.value.code == 2 and printed.count("\n") == 1
+    assert re.match(sentence, printed), printed
+
+
+def test_ctrl_c_ends_a_command_with_a_sentence(capsys):
+    with pytest.raises(SystemExit) as ended, exit_on_user_error():
+        raise KeyboardInterrupt
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "stopped; finished work is kept: run the command again\n"
+
+
+@pytest.mark.parametrize("error", [ValueError("No space left"), FileNotFoundError(errno.ENOENT, "gone"), KeyError("a")])
+def test_other_errors_pass(error):
+    with pytest.raises(type(error)), exit_on_user_error():
+        raise error

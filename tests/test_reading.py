@@ -1,3 +1,5 @@
+"""genius/reading.py: files of unknown origin; genius/texts.py: the form in which encoders read texts."""
+
 import os
 from dataclasses import dataclass
 
@@ -8,6 +10,7 @@ from safetensors.numpy import save_file
 
 from genius import reading
 from genius.reading import EXACT, check_tensor_size, is_finite, one_line, read_array, read_json
+from genius.texts import MAX_TEXT, MAX_WORD, normalize_text, query_text, shorten_text
 
 
 @with_config(EXACT)
@@ -123,13 +126,6 @@ def test_damaged_headers_are_refused(tmp_path, header):
         read_array(tmp_path / "a.npy", (2, 3), np.float32)
 
 
-def test_archives_are_no_arrays(tmp_path):
-    with (tmp_path / "a.npy").open("wb") as file:
-        np.savez(file, a=np.zeros((2, 3), np.float32))
-    with pytest.raises(ValueError):
-        read_array(tmp_path / "a.npy", (2, 3), np.float32)
-
-
 def test_numbers_that_are_not_finite_are_found_in_every_block_and_in_samples_of_large_arrays(monkeypatch):
     monkeypatch.setattr(reading, "BLOCK", 10)
     numbers = np.zeros((100, 3), np.float16)
@@ -149,3 +145,41 @@ def test_numbers_that_are_not_finite_are_found_in_every_block_and_in_samples_of_
 
 def test_an_error_without_a_text_is_named_by_its_type():
     assert one_line(KeyError()) == "KeyError" and one_line(ValueError("a\n  b")) == "a b"
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("a red dog", "A red dog."),
+        ('  "quoted"  ', "Quoted."),
+        ("why?", "Why?"),
+        ("Done!", "Done!"),
+        ("", ""),
+        (" \r\n ", ""),
+        ('""', ""),
+        ("two\r lines", "Two lines."),
+    ],
+)
+def test_texts_are_normalized_as_in_the_published_code(raw, normal):
+    assert normalize_text(raw) == normal
+
+
+def test_only_what_no_encoder_reads_is_cut_from_a_text():
+    for text in ("", "a red dog", " ".join(["word"] * 1_999), "x" * MAX_WORD, "two\nlines  and  spaces"):
+        assert shorten_text(text) == text
+    assert len(shorten_text("word " * 10**6)) == MAX_TEXT
+    assert shorten_text(f"a {'x' * 5_000} b") == f"a {'x' * MAX_WORD} b"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "text", "published"),
+    [
+        ("find it", "a red car", "Find it. a red car."),
+        ("find it?", "a red car", "Find it? a red car."),
+        (' "Find it." ', "a red car?", "Find it. a red car?"),
+        ("find it", "", "Find it."),
+        ("", "a red dog", "A red dog."),
+    ],
+)
+def test_an_instruction_is_a_sentence_of_its_own_as_in_the_published_code(instruction, text, published):
+    assert query_text(instruction, text) == published

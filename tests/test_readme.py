@@ -17,16 +17,21 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import gradio as gr
 import pytest
 import torch
 
 from genius.commands import started
-from genius.ui.serving import Server
+from genius.ui import page as page_module
+from genius.ui.common.context import ServedRun
+from genius.ui.page import TabEntry, build
+from genius.ui.serving import Server, page_head
 from tests import readmes
 from tests.collections.samples import picture
 from tests.free_port import free_port
 from tests.readmes import FRONT, READMES, ROOT
 from tests.training.tiny import TINY
+from tests.ui.fake_engine import FakeEngine
 from training.presets import PRESETS
 from training.settings import with_changes
 
@@ -199,3 +204,18 @@ def test_every_readme_is_found_from_the_front_page_and_every_package_is_on_its_m
 def test_the_front_page_begins_with_the_two_commands():
     two = ["pip install -r requirements.txt && python app.py", "pip install -r requirements.txt && pytest"]
     assert readmes.commands(FRONT)[:2] == two and len(readmes.blocks(FRONT)[0].text.splitlines()) == 2
+
+
+def test_a_tab_is_an_entry_in_the_list_of_tabs(monkeypatch):
+    def notes_tab(context, tab):
+        gr.Markdown(f"Notes about {context.engine.index.n} items", elem_id="notes")
+
+    monkeypatch.setitem(page_module.TABS, "notes", TabEntry("Notes", notes_tab))
+    components = build(FakeEngine(), ServedRun(Path("made-up"))).get_config_file()["components"]
+    labels = [component["props"]["label"] for component in components if component["type"] == "tabitem"]
+    assert labels == [entry.label for entry in page_module.TABS.values()] and labels[-1] == "Notes"
+    assert any(component["props"].get("elem_id") == "notes" for component in components)
+    assert "'notes'" in page_head()  # the addresses that lead to it
+    contributing = FRONT.read_text().partition("## Contributing")[2]
+    assert "`TABS` of `genius/ui/page.py`" in contributing
+    assert "`STAGES` of `training/stage.py`" in contributing  # tests/training/test_stage.py adds one

@@ -285,7 +285,6 @@ def test_a_manifest_that_is_none_is_refused_in_one_sentence(tmp_path, text):
         ({"index": []}, "settings.index"),
         ({"index": {"thumbnail_side": "x"}}, "settings.index.thumbnail_side"),
         ({"index": {"thumbnail_side": 0}}, "settings.index.thumbnail_side"),
-        ({"index": {"thumbnail_side": 0}}, "settings.index.thumbnail_side"),
         ({"decoder": "x"}, "settings.decoder"),
         ({"decoder": {"self_queries": 1}}, "settings.decoder.self_queries"),
         ({"encoder": {"rows": [3]}}, "settings.encoder.rows.0"),
@@ -303,12 +302,6 @@ def test_settings_that_only_training_reads_may_be_any(tmp_path):
     settings = {"index": {"pool": "x", "thumbnail_side": 20}, "decoder": {"rows": ["3:shapes"]}, "later": {"x": []}}
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "parts": {}, "settings": settings}))
     assert Run(tmp_path).manifest["settings"] == settings
-
-
-def test_facts_are_recorded_beside_the_parts(run):
-    run.record(preset="small")
-    manifest = json.loads((run.path / "manifest.json").read_text())
-    assert manifest["preset"] == "small" and set(manifest["parts"]) == {"encoder", "fusion"}
 
 
 def test_settings_that_a_run_does_not_record_have_their_defaults(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 from genius.errors import UserError
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from tests.hostile.commands import COMMANDS, contents, differences, present
+from tests.hostile.commands import COMMANDS, SECONDS, contents, differences, present
 from tests.hostile.file_layer import FULL, KILL, STOP, Plan
 from tests.search.tiny import publish_tiny_run
 
@@ -39,11 +39,13 @@ def test_a_command_that_is_stopped_at_a_call_can_be_repeated(name, lab):
     expected = lab.undisturbed(name)
     lab.start(COMMANDS[name].state)
     child, points = lab.begin(name, Plan(STOP, kinds=STOPPED[name])), 0
-    while child.stopped():
-        points += 1
-        repeated_as_undisturbed(name, *lab.repeat_elsewhere(name))
-        child.resume()
-    ended = child.end()
+    try:
+        while child.stopped():
+            points += 1
+            repeated_as_undisturbed(name, *lab.repeat_elsewhere(name))
+            child.resume()
+    finally:
+        ended = child.end(0 if child.process.is_alive() else SECONDS)
     assert points and ended.status == 0 and not differences(expected, contents(lab.work)), ended.output
 
 
