@@ -65,7 +65,7 @@ BLOCK = 1024  # rows compared with all words or all images at a time
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which queries are generated; `python -m training.benchmarks.own_folder` measures the effect of each part."""
+    """Which queries are generated."""
 
     texts: int = 4  # per image
     images: bool = True  # every image is also a query

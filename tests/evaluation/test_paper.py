@@ -1,16 +1,13 @@
 """genius/evaluation/paper.py: the published figures, and ours beside them."""
 
 import json
-import shutil
 from dataclasses import replace
 from statistics import fmean
 from types import SimpleNamespace
 
 import pytest
 
-from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation import paper
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.figures import PoolFigures
 from genius.evaluation.paper import (
@@ -25,12 +22,8 @@ from genius.evaluation.paper import (
     TABLES,
     caption_lines,
     captions_table,
-    cost_table,
     main,
     paper_tables,
-    read_published,
-    row_key,
-    rows_table,
     stand_in,
     trained_on,
 )
@@ -64,7 +57,6 @@ def test_every_table_has_all_rows_and_tables_agree_where_they_print_the_same_sys
             ]
             assert of_paper["GENIUS"] == of_supplement["GENIUS, 50 beams"]
             assert of_paper["GENIUS + re-rank"] == of_supplement["GENIUS + re-rank, 50"]
-    assert tuple(row_key(line["row"]) for line in read_published("collection.tsv")) == ROWS
 
 
 def test_rows_as_printed():
@@ -177,7 +169,7 @@ def test_the_captions_of_several_runs_are_written_beside_the_first(measured, tmp
         report = report_of(renamed(measured, dataset, "webqa", "shapes"), name, "c", "", "")
         report.write(tmp_path / name / "reports" / "retrieval.json")
         Run(tmp_path / name).record()
-    main(["captions", str(tmp_path / "one"), str(tmp_path / "two")])
+    main([str(tmp_path / "one"), str(tmp_path / "two")])
     (table,) = Report.load(tmp_path / "one" / "reports" / "captions.json").tables
     assert table.title == CAPTIONS and len(table.rows) == 19 + 3 + 3
     assert [row[0] for row in table.rows if row[3] == "here"][2:4] == [
@@ -189,50 +181,11 @@ def test_the_captions_of_several_runs_are_written_beside_the_first(measured, tmp
 
 def test_what_lacks_a_report_or_a_row_of_captions_is_refused(tmp_path):
     with pytest.raises(UserError, match="is missing; write it with: python -m genius.evaluation"):
-        main(["captions", str(tmp_path)])
+        main([str(tmp_path)])
     file = tmp_path / "reports" / "retrieval.json"
     Report("", "", "", "", []).write(file)
     with pytest.raises(UserError, match="has no row from texts to images"):
-        main(["captions", str(tmp_path)])
+        main([str(tmp_path)])
     file.write_text(json.dumps({"pools": []}))
     with pytest.raises(UserError, match="is not a report of this version"):
-        main(["captions", str(tmp_path)])
-
-
-# the collection and its cost
-
-
-def test_rows_count_queries_positives_and_candidates_as_the_records_do(collection, tmp_path):
-    copy = Collection(shutil.copytree(collection.root, tmp_path / "collection"))
-    table, samples = rows_table(copy)
-    first, last = table.rows[0], table.rows[-1]
-    local = sum(1 for _ in collection.candidates("shapes_task0"))
-    assert first == ["0 text → image", "shapes", None, "8 / 4 / 4", None, "1.0 / 1.0 / 1.2", None, local]
-    assert last == ["all", "", "1,100 / 182 / 190", "24 / 12 / 12", *last[4:6], "5.6M", 48] and samples == 24
-
-
-def test_the_papers_rows_stand_beside_their_counterparts(collection, monkeypatch):
-    published = [
-        {"row": "0:pes", "queries, K": "26 / 2 / 4", "relevant per query": "1.0 / 1.0 / 1.0", "candidates": "21K"}
-    ]
-    monkeypatch.setattr(paper, "read_published", lambda file: published)
-    first = rows_table(collection)[0].rows[0]
-    assert (first[2], first[4], first[6]) == ("26 / 2 / 4", "1.0 / 1.0 / 1.0", "21K")
-
-
-def test_cost_is_per_stage_and_sample():
-    stages = {"stages": {"encoder": {"seconds": 7200.0}, "features": {"seconds": 36.0}}}
-    cells = {row[0]: row[1:] for row in cost_table(stages, 1000).texts()}
-    assert cells["encoder"] == ["91.0", "297.8", "2.00", "7,200.0"]
-    assert cells["decoder"] == ["2.0", "6.5", "–", "–"] and cells["features"] == ["–", "–", "0.01", "36.0"]
-    assert cost_table(stages, 0).texts()[0][4] == "–"  # a collection of test queries alone
-    with pytest.raises(UserError, match="records no stages"):
-        cost_table({}, 1)
-
-
-def test_the_command_writes_all_three(collection, run, tmp_path):
-    copy = shutil.copytree(run, tmp_path / "run")
-    Run(copy).record(stages={"decoder": {"facts": "", "seconds": 60.0}})
-    main(["collection", str(collection.root), str(copy)])
-    titles = [table.title for table in Report.load(copy / "reports" / "collection.json").tables]
-    assert titles == ["Queries and candidates", "Bytes per item", "Training"]
+        main([str(tmp_path)])
