@@ -61,10 +61,10 @@ class BeamTree:
         """(≤ M,) indices of the prefixes of these codes, shortest first, as far as the search considered them."""
         path = [-1]
         for level, code in enumerate(codes):
-            found = np.flatnonzero((self.level == level) & (self.parent == path[-1]) & (self.code == code))
-            if not len(found):
+            numbers = np.flatnonzero((self.level == level) & (self.parent == path[-1]) & (self.code == code))
+            if not len(numbers):
                 break
-            path.append(int(found[0]))
+            path.append(int(numbers[0]))
         return np.array(path[1:], dtype=np.int64)
 
     def best(self, limit: int, codes: Sequence[int] = ()) -> BeamTree:

@@ -104,10 +104,10 @@ def _words_below(profiles: Profiles, parent: Pattern, is_modality: bool) -> Iter
     """The items of each prefix that extends one by a code, with the words of its name."""
     codes, counts = profiles.table.match(parent).children()
     large = codes[counts >= MIN_ITEMS].tolist()
-    found = profiles.words_below(parent) if large and not is_modality else {}
+    words_by_code = profiles.words_below(parent) if large and not is_modality else {}
     for code in large:
         matches = profiles.table.match((*parent, code))
-        words, texts = found.get(code, ([], 0))
+        words, texts = words_by_code.get(code, ([], 0))
         yield matches, common_words(profiles, matches, words, texts)
 
 

@@ -202,10 +202,10 @@ class Comparison:
 
 def rank_agreement(found: Sequence[SystemResults]) -> Agreement:
     """Compare the results of the systems for one query."""
-    rows = np.unique(np.concatenate([one.rows for one in found]))
+    rows = np.unique(np.concatenate([results.rows for results in found]))
     ranks = np.zeros((len(found), len(rows)), dtype=int)
-    for own_ranks, one in zip(ranks, found, strict=True):
-        own_ranks[np.searchsorted(rows, one.rows)] = np.arange(1, len(one.rows) + 1)
+    for ranks_of_system, results in zip(ranks, found, strict=True):
+        ranks_of_system[np.searchsorted(rows, results.rows)] = np.arange(1, len(results.rows) + 1)
     present = (ranks > 0).astype(int)
     common, sizes = present @ present.T, present.sum(axis=1)
     both = present[:, None] & present[None]  # (s, s, u)

@@ -41,10 +41,10 @@ def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
     pairs, counts = np.unique(joint, return_counts=True)  # (p,) each
     below = {}
     for child in children.tolist():
-        own = pairs >> 32 == child
-        items = int(counts[own].sum())
-        shown = _largest(counts[own], max(1, round(MAX_SHOWN * items / len(matches))))
-        below[child] = _parent((*matches.pattern, child), items, pairs[own] & 0xFFFFFFFF, counts[own], shown)
+        of_child = pairs >> 32 == child
+        items = int(counts[of_child].sum())
+        shown = _largest(counts[of_child], max(1, round(MAX_SHOWN * items / len(matches))))
+        below[child] = _parent((*matches.pattern, child), items, pairs[of_child] & 0xFFFFFFFF, counts[of_child], shown)
     return below
 
 

@@ -91,7 +91,8 @@ def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = 
     distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     groups = [
-        Group(label(int(distinct[one])), np.flatnonzero(number == one), int(distinct[one])) for one in order[:most]
+        Group(label(int(distinct[place])), np.flatnonzero(number == place), int(distinct[place]))
+        for place in order[:most]
     ]
     if len(order) > most:
         groups.append(Group(f"{len(order) - most:,} others", np.flatnonzero(np.isin(number, order[most:])), None))

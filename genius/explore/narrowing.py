@@ -83,9 +83,9 @@ def narrowing(result: SearchResult, table: CodeTable, codes: Sequence[int] = ())
     codes = tuple(codes or result.generated[0].codes)
     place, decoded = next(
         (
-            (place, found.depth)
-            for place, found in enumerate(result.generated, 1)
-            if found.codes == codes[: len(found.codes)]
+            (place, beam.depth)
+            for place, beam in enumerate(result.generated, 1)
+            if beam.codes == codes[: len(beam.codes)]
         ),
         (None, len(codes)),
     )

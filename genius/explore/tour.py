@@ -66,8 +66,10 @@ class Tour:
 
 def tour_of(index: Index, examples: Sequence[Example], views: Sequence[View]) -> Tour:
     """Choose what to show. The same run gives the same tour."""
-    several = next((at for at, one in enumerate(examples) if one.picture and len(one.instructions) > 1), None)
-    alone = [at for at, one in enumerate(examples) if len(one.instructions) == 1]
+    several = next(
+        (at for at, example in enumerate(examples) if example.picture and len(example.instructions) > 1), None
+    )
+    alone = [at for at, example in enumerate(examples) if len(example.instructions) == 1]
     words = [at for at in alone if examples[at].picture is None]
     pair = most_similar_pair(index)
     return Tour(
@@ -130,7 +132,8 @@ def coherent_pattern(index: Index) -> Pattern:
         return ()
     candidates = candidates[np.argsort(-sizes[candidates], kind="stable")][: MAX_COMPARED // 10]
     coherences = [
-        coherence(unit_embeddings(index, np.flatnonzero(members == one)), index, members == one) for one in candidates
+        coherence(unit_embeddings(index, np.flatnonzero(members == candidate)), index, members == candidate)
+        for candidate in candidates
     ]
     return (None, *map(int, keys[candidates[int(np.argmax(coherences))]]))
 

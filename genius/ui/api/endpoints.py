@@ -68,8 +68,8 @@ def endpoints(context: Context) -> list[Callable]:
                 for hit in result.hits
             ],
             "generated": [
-                {"codes": list(found.codes), "score": found.score, "log_prob": found.log_prob, "items": found.bucket}
-                for found in result.generated
+                {"codes": list(beam.codes), "score": beam.score, "log_prob": beam.log_prob, "items": beam.bucket}
+                for beam in result.generated
             ],
             "query_codes": list(result.query_codes),
             "first_code_probabilities": result.first_code_probabilities.tolist(),

@@ -39,11 +39,13 @@ def documentation(functions: Sequence[Callable], id: str) -> dict[str, Any]:
 def _endpoint_view(function: Callable, id: str) -> dict[str, Any]:
     summary, details, meanings = (" ".join(part.split()) for part in inspect.getdoc(function).split("\n\n"))
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
-    names = "|".join(one.name for one in parameters)
+    names = "|".join(parameter.name for parameter in parameters)
     parts = re.split(rf"\b({names}): ", meanings)[1:]  # name, meaning, name, meaning …
     meaning = dict(zip(parts[::2], parts[1::2], strict=True))
     arguments = {name: id if value == "{id}" else value for name, value in EXAMPLE_CALLS[function.__name__].items()}
-    defaults = {one.name: None if one.default is one.empty else one.default for one in parameters}
+    defaults = {
+        parameter.name: None if parameter.default is parameter.empty else parameter.default for parameter in parameters
+    }
     in_order = list((defaults | arguments).values())
     return {
         "name": function.__name__,

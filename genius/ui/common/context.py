@@ -92,7 +92,9 @@ class Signal(gr.HTML):
 
     def __init__(self, name: str, sections: Sequence[str] = (), **layout: Any):
         events = [("true", "sent")]
-        events += [(f"document.querySelector('#{one} .label-wrap.open')", _open_event(one)) for one in sections]
+        events += [
+            (f"document.querySelector('#{section} .label-wrap.open')", _open_event(section)) for section in sections
+        ]
         sending = " ".join(f"if ({condition}) trigger('{event}', {{}});" for condition, event in events)
         super().__init__(
             None,

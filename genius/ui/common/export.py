@@ -90,8 +90,8 @@ def _search(answer: LastQuery) -> dict[str, Any]:
         },
         "first_code_probabilities": result.first_code_probabilities.tolist(),
         "generated": [
-            {"codes": list(found.codes), "score": found.score, "log_probability": found.log_prob, "items": found.bucket}
-            for found in result.generated
+            {"codes": list(beam.codes), "score": beam.score, "log_probability": beam.log_prob, "items": beam.bucket}
+            for beam in result.generated
         ],
         "results": [_record(hit) | {"codes": list(hit.codes)} for hit in result.hits],
     }

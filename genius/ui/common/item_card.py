@@ -51,8 +51,8 @@ def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
         "provenance": formatting.provenance_view(item["provenance"]),
         "exact": item["exact"],
         "neighbours": [
-            {**_item_data(engine, other), "cosine": formatting.number(other["cosine"], 3)}
-            for other in item["neighbours"]
+            {**_item_data(engine, neighbour), "cosine": formatting.number(neighbour["cosine"], 3)}
+            for neighbour in item["neighbours"]
         ],
     }
 

@@ -96,9 +96,9 @@ def _search(answer: LastQuery, pictures: Mapping[int, bytes | None], with_pictur
     its ID was generated, as HTML."""
     result = answer.result
     ids = "".join(
-        f"<tr><td>{place}</td><td>{_codes(found.codes, result.query_codes)}</td><td>{number(found.log_prob, 2)}</td>"
-        f"<td>{found.bucket:,}</td></tr>"
-        for place, found in enumerate(result.generated[:SHOWN_IDS], 1)
+        f"<tr><td>{place}</td><td>{_codes(beam.codes, result.query_codes)}</td><td>{number(beam.log_prob, 2)}</td>"
+        f"<td>{beam.bucket:,}</td></tr>"
+        for place, beam in enumerate(result.generated[:SHOWN_IDS], 1)
     )
     cards = "".join(_card(hit, pictures.get(hit.row), result.query_codes) for hit in result.hits)
     return (

@@ -129,7 +129,7 @@ def comparison_view(
         "encoding": _encoding_sentence(encoding),
         "reference": next(number for number in numbers if by_system[number].system is FLAT),
         "systems": [_system_view(by_system[number], agreement, number, slowest) for number in numbers],
-        "agreement": [[_pair_view(agreement, one, other) for other in numbers] for one in numbers],
+        "agreement": [[_pair_view(agreement, first, other) for other in numbers] for first in numbers],
         "items": [
             {**formatting.item_view(item, picture), "ranks": ranks}
             for item, picture, ranks in zip(items, thumbnails, agreement.ranks.T.tolist(), strict=True)
@@ -181,9 +181,9 @@ def weight_note(weight: float | None) -> str:
     return "" if weight is None else f" Decoder weight {weight:g}."
 
 
-def _pair_view(agreement: Agreement, one: int, other: int) -> dict[str, Any] | None:
+def _pair_view(agreement: Agreement, first: int, other: int) -> dict[str, Any] | None:
     """How far two systems agree; None for one with itself."""
-    if one == other:
+    if first == other:
         return None
-    share, shift = float(agreement.overlap[one, other]), float(agreement.shift[one, other])
+    share, shift = float(agreement.overlap[first, other]), float(agreement.shift[first, other])
     return {"share": share, "overlap": f"{100 * share:.0f} %", "shift": "–" if math.isnan(shift) else f"±{shift:.1f}"}

@@ -33,8 +33,8 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
         traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace]
         ends = [narrowing(result, code_table(engine, answer)) for result in traced]
-        rows = {row} | {one.row for step in steps for one in step.result.hits}
-        rows |= {one for end in ends for step in end.steps for one in step.shown}
+        rows = {row} | {hit.row for step in steps for hit in step.result.hits}
+        rows |= {item_row for end in ends for step in end.steps for item_row in step.shown}
         return blend_view(answer, replace(hit, row=row), steps, ends, items_by_row(engine, rows), forced)
 
     panel = Panel("blend", "search/blend.js")
@@ -64,7 +64,7 @@ def blend_view(
     traced. items: all items in it with their thumbnails, by row; those that were found are as the search gave them.
     """
     ids = [step.result.generated[0].codes for step in steps]
-    found_items = {hit.row: hit.item} | {one.row: one.item for step in steps for one in step.result.hits}
+    found_items = {hit.row: hit.item} | {hit.row: hit.item for step in steps for hit in step.result.hits}
     items = items | {row: (item, items[row][1]) for row, item in found_items.items()}
     return {
         "query": answer.description,
@@ -77,7 +77,7 @@ def blend_view(
                 "query": formatting.shared_prefix(codes, ids[0]),
                 "item": formatting.shared_prefix(codes, hit.codes),
                 "same": codes == before,
-                "rows": [one.row for one in step.result.hits],
+                "rows": [hit.row for hit in step.result.hits],
             }
             for step, codes, before in zip(steps, ids, [None, *ids], strict=False)
         ],

@@ -55,8 +55,8 @@ def example_card(example: Example) -> dict[str, Any]:
         "text": example.text,
         "picture": data_uri(small_webp(example.picture)) if example.picture else None,
         "given": MODALITY_NAMES[example.modality],
-        "instructions": [one.instruction for one in example.instructions],
-        "targets": [target(one.target) for one in example.instructions],
+        "instructions": [targeted.instruction for targeted in example.instructions],
+        "targets": [target(targeted.target) for targeted in example.instructions],
     }
 
 
@@ -78,11 +78,13 @@ def score_note(decoder_weight: float, mode: str) -> str:
     )
 
 
-def ending_notes(found: Sequence[GeneratedID], levels: int) -> list[str]:
+def ending_notes(generated: Sequence[GeneratedID], levels: int) -> list[str]:
     """How to read IDs whose last codes were not decoded."""
     return ["Dashed codes were not decoded: no other ID begins with the codes before them."] * any(
-        one.depth < len(one.codes) for one in found
-    ) + ["An open end (…) stands for every ID that starts this way."] * any(len(one.codes) < levels for one in found)
+        beam.depth < len(beam.codes) for beam in generated
+    ) + ["An open end (…) stands for every ID that starts this way."] * any(
+        len(beam.codes) < levels for beam in generated
+    )
 
 
 def certificate(result: SearchResult) -> list[str]:
@@ -253,12 +255,12 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
     """The table of generated IDs, with the query's own."""
     levels = len(result.query_codes)
 
-    def row(found: GeneratedID) -> dict[str, Any]:
+    def row(beam: GeneratedID) -> dict[str, Any]:
         return {
-            "figures": [number(found.log_prob, 2), number(found.score, 2), f"{found.bucket:,}"],
-            "decoded": found.depth,
-            "open": len(found.codes) < levels,
-            **identifier(found.codes, result.query_codes),
+            "figures": [number(beam.log_prob, 2), number(beam.score, 2), f"{beam.bucket:,}"],
+            "decoded": beam.depth,
+            "open": len(beam.codes) < levels,
+            **identifier(beam.codes, result.query_codes),
         }
 
     candidates = (
@@ -273,5 +275,5 @@ def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
         "meaning": [score_note(decoder_weight, result.mode), *ending_notes(result.generated, levels)],
         "notes": certificate(result),
         "query": identifier(result.query_codes, result.query_codes),
-        "rows": [row(found) for found in result.generated],
+        "rows": [row(beam) for beam in result.generated],
     }

@@ -107,7 +107,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         if search is None or search.last is not last:
             search = TracedSearch.of(last, engine)
         hit = search.hit(id)
-        shown_hit = next(one for one in last.result.hits if one.item.id == id)
+        shown_hit = next(shown for shown in last.result.hits if shown.item.id == id)
         hit = replace(hit, rank=shown_hit.rank, shares=shown_hit.shares)  # the ranker's, as the visitor's search had it
         reason = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
         told = explanation(

@@ -52,7 +52,7 @@ def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], several:
         "text": text,
         "reveals": REVEALED[step],
         "picture": data_uri(small_webp(asked)) if asked else None,
-        "pair": [{**item, "shared": shared_prefix(*(one["codes"] for one in items))} for item in items]
+        "pair": [{**item, "shared": shared_prefix(*(shown["codes"] for shown in items))} for item in items]
         if step == TourStep.SHARED
         else [],
         "views": [
