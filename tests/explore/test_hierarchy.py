@@ -53,13 +53,6 @@ def test_hidden_codes_are_one_node_with_their_items(table, monkeypatch):
         assert child.items == sum(below.items for below in child.children)
 
 
-def test_children_with_more_items_show_more_of_what_follows(monkeypatch):
-    monkeypatch.setattr(module, "MAX_SHOWN", 10)
-    codes = np.array([(0, 0, code % 20, 0) for code in range(80)] + [(0, 1, code, 0) for code in range(20)])
-    large, small = hierarchy(CodeTable(IDTable.build(codes, (3, 9, 20, 5))).match((0,))).children
-    assert (len(large.children), len(small.children)) == (8 + 1, 2 + 1)
-
-
 def test_a_pattern_that_nothing_matches_is_a_node_without_items():
     table = CodeTable(IDTable.build(np.array([[0, 0], [1, 1]]), (3, 4)))
     assert hierarchy(table.match((2,))) == module.Node((2,), 0)

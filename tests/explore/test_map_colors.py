@@ -100,8 +100,3 @@ def test_points_lie_where_they_belong_in_their_colors_on_nothing():
         pixel = image.getpixel((x, y))
         assert pixel[color] > 180 and pixel[2 - color] < 80 and pixel[3] > 120
     assert image.getpixel(middle)[3] == 0
-
-
-def test_of_one_place_or_none_there_is_a_picture_too():
-    assert drawn([[3, 3], [3, 3]], [BLUE, RED]).getpixel((WIDTH // 2, HEIGHT // 2))[0] > 180
-    assert drawn([], []).getextrema()[3] == (0, 0)
