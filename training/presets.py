@@ -180,7 +180,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
             "vision_cfg": {"layers": [1, 1, 1, 1], "width": 8, "head_width": 32, "image_size": 64},
             "text_cfg": {"context_length": 32, "vocab_size": 4096, "width": 64, "heads": 4, "layers": 2},
         },
-        epochs=6,
+        epochs=8,
         batch=128,
         group=32,
         upsample_to=0,

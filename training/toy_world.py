@@ -3,14 +3,14 @@
     python -m training.toy_world COLLECTION [--scenes 1500] [--seed 0]
 
 A scene is six factors. Every judgment follows from them: the targets of a query are all the candidates of its dataset
-and split that fit it. The factors of an item stand in its src_content; those of a text are the ones that it names.
+that fit it. The factors of an item stand in its src_content; those of a text are the ones that it names.
 
     toy_captions     task 0: caption to picture                  3: picture to caption
     toy_questions    task 1: question to answer                  2: question to picture and answer
                      task 6: picture and question to answer      8: picture and question to picture and answer
     toy_changes      task 4: picture to one of the same shapes   7: picture and change to the changed picture
 
-Training lacks the held-out instructions, and the held-out pairs of shape and colour.
+Training lacks the held-out instructions, and the pairs of shape and colour in HELD_OUT.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from PIL import Image, ImageDraw
 
@@ -37,9 +38,9 @@ from training.distributed import expect_one_process
 
 SCENES = 1500  # of each dataset
 MIN_SCENES, MAX_SCENES = 50, 100_000
-SHARES = {"train": 0.82, "val": 0.06, "test": 0.12}
+SHARES = {"test": 0.12, "val": 0.06, "train": 0.82}  # in the order of their ids
 PIXELS = 96  # side of a picture
-CELL = PIXELS / 4  # of each shape
+CELL = 28  # side of the place of each shape
 FINER = 3  # shapes are drawn this much larger, for smooth edges
 
 COLOURS = {
@@ -52,24 +53,17 @@ COLOURS = {
     "pink": (255, 120, 190),
     "brown": (120, 72, 30),
 }
-RADIUS = {"small": 7.0, "large": 11.5}
-CENTRE = {"left": (0.25, 0.5), "right": (0.75, 0.5), "top": (0.5, 0.25), "bottom": (0.5, 0.75), "middle": (0.5, 0.5)}
+RADIUS = {"small": 8.5, "large": 13.5}
+CENTRE = {"left": (0.3, 0.5), "right": (0.7, 0.5), "top": (0.5, 0.3), "bottom": (0.5, 0.7)}
 PLACES = {  # of one to four shapes around the centre, in cells
     1: ((0.0, 0.0),),
     2: ((-0.5, 0.0), (0.5, 0.0)),
     3: ((-0.5, -0.5), (0.5, -0.5), (0.0, 0.5)),
     4: ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)),
 }
-PAPER, INK = (244, 244, 244), (190, 190, 190)
+PAPER, INK, STEP = (244, 244, 244), (190, 190, 190), 12  # of stripes and dots
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
-BACKGROUNDS = {
-    "white": "on white",
-    "grey": "on grey",
-    "black": "on black",
-    "striped": "on stripes",
-    "dotted": "on dots",
-    "checked": "on checks",
-}
+BACKGROUNDS = {"white": "on white", "black": "on black", "striped": "on stripes", "dotted": "on dots"}
 
 
 def _turned(points: Sequence[tuple[float, float]], turns: int) -> list[tuple[float, float]]:
@@ -111,14 +105,14 @@ FACTORS: dict[str, tuple[str | int, ...]] = {
     "position": tuple(CENTRE),
     "background": tuple(BACKGROUNDS),
 }
-HELD_OUT = {  # pairs of shape and colour that no training scene has
-    ("star", "purple"),
-    ("heart", "green"),
-    ("circle", "brown"),
-    ("cross", "pink"),
-    ("ring", "orange"),
-    ("square", "blue"),
-}
+HELD_OUT = {
+    "purple star",
+    "green heart",
+    "brown circle",
+    "pink cross",
+    "orange ring",
+    "blue square",
+}  # never trained on
 
 
 @dataclass(frozen=True)
@@ -146,7 +140,7 @@ class Scene:
 
     def fits(self, split: str) -> bool:
         """Whether the split may have its pair of shape and colour."""
-        return split != "train" or (self.shape, self.colour) not in HELD_OUT
+        return split != "train" or f"{self.colour} {self.shape}" not in HELD_OUT
 
 
 def picture(scene: Scene, rng: random.Random, framed: bool = False) -> Image.Image:
@@ -154,14 +148,14 @@ def picture(scene: Scene, rng: random.Random, framed: bool = False) -> Image.Ima
     image = _background(scene.background)
     if framed:
         ImageDraw.Draw(image).rectangle((0, 0, PIXELS - 1, PIXELS - 1), outline=(90, 90, 90), width=3)
-    side = round(CELL * FINER)
+    side = CELL * FINER
     mask, draw_in = Image.new("L", (side, side)), RADIUS[scene.size] * FINER
     pen = ImageDraw.Draw(mask)
     corners = [(side / 2 + x * draw_in, side / 2 + y * draw_in) for x, y in SHAPES[scene.shape]]
     pen.polygon(corners, fill=255)
     if scene.shape == "ring":
         pen.polygon([((x + side / 2) / 2, (y + side / 2) / 2) for x, y in corners], fill=0)
-    mask = mask.resize((round(CELL), round(CELL)), Image.Resampling.BOX)
+    mask = mask.resize((CELL, CELL), Image.Resampling.BOX)
     for x, y in _turned(PLACES[scene.number], rng.randrange(4)):
         left, top = (
             round(PIXELS * centre + CELL * (offset - 0.5)) + rng.randint(-1, 1)
@@ -172,18 +166,15 @@ def picture(scene: Scene, rng: random.Random, framed: bool = False) -> Image.Ima
 
 
 def _background(kind: str) -> Image.Image:
-    plain = {"white": (255, 255, 255), "grey": (140, 140, 140), "black": (20, 20, 20)}
+    plain = {"white": (255, 255, 255), "black": (20, 20, 20)}
     image = Image.new("RGB", (PIXELS, PIXELS), plain.get(kind, PAPER))
-    pen, step = ImageDraw.Draw(image), 12
-    for start in range(0, PIXELS, step) if kind not in plain else ():
+    pen = ImageDraw.Draw(image)
+    for start in range(0, PIXELS, STEP) if kind not in plain else ():
         if kind == "striped":
-            pen.rectangle((0, start, PIXELS, start + step // 2 - 1), fill=INK)
-            continue
-        for top in range(0, PIXELS, step):
-            if kind == "dotted":
+            pen.rectangle((0, start, PIXELS, start + STEP // 2 - 1), fill=INK)
+        else:
+            for top in range(0, PIXELS, STEP):
                 pen.ellipse((start + 4, top + 4, start + 8, top + 8), fill=INK)
-            elif (start + top) // step % 2:
-                pen.rectangle((start, top, start + step - 1, top + step - 1), fill=INK)
     return image
 
 
@@ -198,8 +189,7 @@ def words(mention: Mention) -> tuple[str, str, str]:
     number = NUMBERS[int(mention["number"])] if "number" in mention else ""
     what = " ".join(filter(None, (number, str(mention.get("size", "")), str(mention.get("colour", "")), shape)))
     position = str(mention.get("position", ""))
-    where = "in the middle" if position == "middle" else f"at the {position}" if position else ""
-    return what, where, BACKGROUNDS.get(str(mention.get("background", "")), "")
+    return what, position and f"at the {position}", BACKGROUNDS.get(str(mention.get("background", "")), "")
 
 
 def caption(mention: Mention, rng: random.Random | None = None) -> str:
@@ -210,30 +200,20 @@ def caption(mention: Mention, rng: random.Random | None = None) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-QUESTIONS = {
-    "shape": "What shape",
-    "colour": "What colour",
-    "number": "How many",
-    "size": "What size",
-    "position": "What place",
-    "background": "What background",
-}
+QUESTIONS = {"shape": "What shape", "colour": "What colour", "number": "How many", "position": "What place"}
 
 
-def question(asked: str, scene: Scene | None = None) -> str:
-    """A question for one factor of a scene, which names the others, or else of a picture."""
-    if scene is None:
-        return f"{QUESTIONS[asked]}?"
-    others = {factor: value for factor, value in asdict(scene).items() if factor != asked}
-    return f"{QUESTIONS[asked]}: {caption(others)[:-1].lower()}?"
+def question(asked: str, mention: Mention = MappingProxyType({})) -> str:
+    """A question for one factor of what the mention describes, or else a picture shows."""
+    others = {factor: value for factor, value in mention.items() if factor != asked}
+    return f"{QUESTIONS[asked]}: {caption(others)[:-1].lower()}?" if others else f"{QUESTIONS[asked]}?"
 
 
-def answer(asked: str, scene: Scene) -> str:
+def answer(asked: str, mention: Mention) -> str:
     """The value that was asked for, and a whole description: "Three: three small red stars at the left on dots."."""
-    value = getattr(scene, asked)
-    _, where, behind = words({asked: value})
-    text = {"number": NUMBERS[scene.number], "position": where, "background": behind}.get(asked, str(value))
-    return f"{text[0].upper()}{text[1:]}: {caption(asdict(scene))[:-1].lower()}."
+    _, where, _ = words({asked: mention[asked]})
+    value = {"number": NUMBERS.get(mention.get("number")), "position": where}.get(asked, mention[asked])
+    return f"{str(value).capitalize()}: {caption(mention)[:-1].lower()}."
 
 
 def change(changes: Mention) -> str:
@@ -284,20 +264,25 @@ class Described:
     """Candidates with the factors that describe them."""
 
     def __init__(self) -> None:
-        self._by_kind: dict[tuple[str | int, str | int], list[tuple[Mention, Candidate]]] = defaultdict(list)
+        self._candidates: list[Candidate] = []
+        self._having: dict[tuple[str, str | int], set[int]] = defaultdict(set)  # numbers of candidates by factor
 
     def add(self, factors: Mention, candidate: Candidate) -> None:
-        self._by_kind[factors["shape"], factors["colour"]].append((factors, candidate))
+        for factor in factors.items():
+            self._having[factor].add(len(self._candidates))
+        self._candidates.append(candidate)
 
     def having(self, mention: Mention) -> list[Candidate]:
-        """The candidates that have all these factors, among them shape and colour."""
-        described = self._by_kind[mention["shape"], mention["colour"]]
-        return [candidate for factors, candidate in described if mention.items() <= factors.items()]
+        """The candidates that have all these factors."""
+        return self._numbered(set.intersection(*(self._having[factor] for factor in mention.items())))
 
-    def true_of(self, scene: Scene) -> list[Candidate]:
-        """The candidates all of whose factors the scene has."""
-        described = self._by_kind[scene.shape, scene.colour]
-        return [candidate for factors, candidate in described if factors.items() <= asdict(scene).items()]
+    def true_of(self, factors: Mention) -> list[Candidate]:
+        """The candidates that have only these factors."""
+        wrong = [numbers for factor, numbers in self._having.items() if factor not in factors.items()]
+        return self._numbered(set(range(len(self._candidates))).difference(*wrong))
+
+    def _numbered(self, numbers: set[int]) -> list[Candidate]:
+        return [self._candidates[number] for number in sorted(numbers)]
 
 
 def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
@@ -313,27 +298,29 @@ def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]
         for _ in range(2 if split == "train" else 1):
             mention = mentioned(scene, rng)
             draft.ask(0, split, images.having(mention), caption(mention, rng))
-        draft.ask(3, split, texts.true_of(scene), image=shown)
+        draft.ask(3, split, texts.true_of(asdict(scene)), image=shown)
 
 
 def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
     """Two answers about each scene, alone and beside a picture; questions that describe the scene or show it."""
-    texts, pages, asked_of = Described(), Described(), []
+    rng, texts, pages, answers = painter.rng, Described(), Described(), []
     for scene in scenes:
-        asked_of.append(painter.rng.sample(list(FACTORS), 2))
         page = painter.paint(scene, split)
-        for asked in asked_of[-1]:
-            factors, text = asdict(scene) | {"asked": asked}, answer(asked, scene)
-            texts.add(factors, draft.candidate((1, 6), (split,), text, source=factors))
-            pages.add(factors, draft.candidate((2, 8), (split,), text, page, factors))
-    for scene, both in zip(scenes, asked_of, strict=True):
+        answers.append([(asked, mentioned(scene, rng, asked)) for asked in rng.sample(list(QUESTIONS), 2)])
+        for asked, mention in answers[-1]:
+            text, source = answer(asked, mention), dict(mention) | {"asked": asked}
+            texts.add(source, draft.candidate((1, 6), (split,), text, source=source))
+            source = asdict(scene) | {"asked": asked}
+            pages.add(source, draft.candidate((2, 8), (split,), text, page, source))
+    for scene, of_scene in zip(scenes, answers, strict=True):
         photo = painter.paint(scene, split)
-        for asked in both:
-            factors = asdict(scene) | {"asked": asked}
-            for task, candidates in ((1, texts), (2, pages)):
-                draft.ask(task, split, candidates.having(factors), question(asked, scene))
-            for task, candidates in ((6, texts), (8, pages)):
-                draft.ask(task, split, candidates.having(factors), question(asked), photo)
+        for asked, mention in of_scene:
+            named = {factor: value for factor, value in mention.items() if factor != asked} | {"asked": asked}
+            shown = asdict(scene) | {"asked": asked}
+            draft.ask(1, split, texts.having(named), question(asked, mention))
+            draft.ask(2, split, pages.having(named), question(asked, mention))
+            draft.ask(6, split, texts.true_of(shown), question(asked), photo)
+            draft.ask(8, split, pages.having(shown), question(asked), photo)
 
 
 def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
@@ -354,10 +341,10 @@ def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene])
             draft.ask(7, split, images.having(asdict(target)), change(ordered), shown)
 
 
-def mentioned(scene: Scene, rng: random.Random) -> Mention:
-    """Shape, colour and number of a scene, and most of its other factors."""
-    always = ("shape", "colour", "number")
-    return {factor: value for factor, value in asdict(scene).items() if factor in always or rng.random() < 0.75}
+def mentioned(scene: Scene, rng: random.Random, also: str = "shape") -> Mention:
+    """Shape and colour of a scene, the factor `also`, and some of its other factors."""
+    always = ("shape", "colour", also)
+    return {factor: value for factor, value in asdict(scene).items() if factor in always or rng.random() < 0.4}
 
 
 DATASETS = {
