@@ -44,7 +44,7 @@ from genius.evaluation.instructions import (
 )
 from genius.evaluation.pools import PoolKind, Pools, read_pools
 from genius.evaluation.queries import BATCH, EncodedSplit, Phrasing, QuerySet, read_queries, training_targets
-from genius.evaluation.systems import FusedItems, SearchedPool
+from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
@@ -154,13 +154,12 @@ def search_pools(
     """
     index, swept = engine.index, swept_kinds(pools.kinds, options.split)
     targets = training_targets(collection, index)
-    fused = FusedItems.read(engine, collection)
     found: dict[tuple[PoolKind, int], dict[int, SearchedRow]] = defaultdict(dict)
     phrased: dict[int, PhrasedRow] = {}
     for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
         rows = shared.rows
         pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
-        searched = SearchedPool(engine, pool, rows, options.systems, fused)
+        searched = SearchedPool(engine, pool, rows, options.systems)
         for number, kinds in shared.uses.items():
             queries, asked = encoded.sets[number], encoded.rows[number]
             exhaustive = searched.exhaustive(asked, queries.qrels)

@@ -21,17 +21,17 @@ positive outside the pool never counts, and a query with no positive in the pool
 evaluation. k is {USUAL_CUT}; for Fashion200K and FashionIQ it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the
 paper. Averages weigh all rows equally. Brackets are bootstrap 95 % intervals. *Of dense* is a system's share of the hit
 rate of dense search, in rows where dense search reaches {MIN_DENSE:.0%}; its average is over those rows."""
-SYSTEMS = f"""*dense*: exact search over the embeddings. *fused*, where measured: over the fused features. *quantized*:
-over the quantized vectors, all IDs scored by look-up tables. *beam*: beam search over the valid IDs by the decoder,
-blended with geometry; mode exact, the published algorithm, in the order of ID scores. *beam + re-rank*: the same IDs,
-re-ranked by embedding. *fast + re-rank*: mode fast, which decodes a quarter of the beams, stops where the prefixes hold
-at most {PER_CANDIDATE} times as many items as the budget, or {PER_ROOT} · √(items of the pool) if that is more, and
-re-ranks those that are nearest by their codes, up to the budget. *ranker*, where the run has one: by it instead of by
-embedding. *geometry*: each of these by codebook distances alone (decoder weight 0); the difference is what the decoder
-adds. Items that share an ID are in the order of index rows unless re-ranked."""
-LADDER = """What each step from exhaustive search to the served result keeps. *dense*, *fused*, *quantized*: exhaustive
-search over the embeddings, the fused features z and the quantized vectors. *candidates*: queries with a positive among
-the items that the beam search hands over, the most that re-ranking can reach. Then the hit rate after re-ranking."""
+SYSTEMS = f"""*dense*: exact search over the embeddings. *quantized*: over the quantized vectors, all IDs scored by
+look-up tables. *beam*: beam search over the valid IDs by the decoder, blended with geometry; mode exact, the published
+algorithm, in the order of ID scores. *beam + re-rank*: the same IDs, re-ranked by embedding. *fast + re-rank*: mode
+fast, which decodes a quarter of the beams, stops where the prefixes hold at most {PER_CANDIDATE} times as many items as
+the budget, or {PER_ROOT} · √(items of the pool) if that is more, and re-ranks those that are nearest by their codes, up
+to the budget. *ranker*, where the run has one: by it instead of by embedding. *geometry*: each of these by codebook
+distances alone (decoder weight 0); the difference is what the decoder adds. Items that share an ID are in the order of
+index rows unless re-ranked."""
+LADDER = """What each step from exhaustive search to the served result keeps. *dense*, *quantized*: exhaustive search
+over the embeddings and the quantized vectors. *candidates*: queries with a positive among the items that the beam
+search hands over, the most that re-ranking can reach. Then the hit rate after re-ranking."""
 SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
 SERVED = ("fast + ranker", "fast + re-rank")  # and the first of these that was measured
 STAGES = {
@@ -107,7 +107,7 @@ def hit_table(pool: PoolFigures) -> Table:
 
 def rungs(row: RowFigures) -> list[str]:
     """The steps of the ladder that were measured."""
-    found = [system for system in ("dense", "fused", "quantized") if system in row.systems]
+    found = [system for system in ("dense", "quantized") if system in row.systems]
     for search in ("beam", "fast"):
         orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in row.systems]
         found += [f"{search}: candidates", *orders] if orders else []

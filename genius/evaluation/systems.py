@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from genius.collections.mbeir import Collection
-from genius.encoding.features import FeatureFiles, batched
-from genius.encoding.sharded_arrays import read_progress
 from genius.evaluation.queries import EncodedRow, mean_milliseconds
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
@@ -31,9 +26,6 @@ from genius.trie.pool import Pool
 
 K = 50  # results per query
 SCAN_BATCH = 1024  # queries per pass over all vectors
-LOOKED_UP = 10_000  # items whose rows are looked up together
-CHECKED = 2000  # items whose fused feature is compared with their ID
-SAME = 0.98  # share of whole IDs that must come out again; z in half precision changes 0.5 to 0.7 % of them
 
 
 @dataclass(frozen=True)
@@ -68,57 +60,18 @@ class RowResults:
         )
 
 
-class FusedItems:
-    """Fused features z of all items, for exhaustive search by them: a rung of the oracle ladder.
-
-    An index stores an item's embedding and its ID, not z. Training leaves z in RUN/features, which is used if it is of
-    this collection's candidates and quantizes to the IDs of the index. An array (m, p, d): row i is [place[i], 0].
-    """
-
-    def __init__(self, array: np.ndarray, place: np.ndarray):
-        self.array, self.place = array, place
-
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        """(t, d) fp16"""
-        return self.array[self.place[rows], 0]
-
-    @classmethod
-    @torch.inference_mode()
-    def read(cls, engine: Engine, collection: Collection) -> FusedItems | None:
-        """The features that training left in the run; None if they are not those of the index."""
-        folder = Path() if engine.run is None else engine.run.path / "features" / "candidates"
-        if engine.run is None or not (folder / "fused.npy").exists() or read_progress(folder).get("fusion") is None:
-            return None
-        files, index = FeatureFiles(folder), engine.index
-        fused = files.fused(files.progress["fusion"])
-        place = np.full(index.n, -1, dtype=np.int64)
-        for number, items in enumerate(batched(collection.all_candidates(), LOOKED_UP)):
-            rows = index.rows_of(item.id for item in items)
-            place[rows[rows >= 0]] = number * LOOKED_UP + np.flatnonzero(rows >= 0)
-        if fused.shape[1:] != (1, index.config.dim) or place.min() < 0 or place.max() >= len(fused):
-            return None
-        sample, z = np.unique(np.linspace(0, index.n - 1, CHECKED).astype(np.int64)), cls(fused, place)
-        codes = engine.quantizer.encode(
-            torch.from_numpy(z[sample].astype(np.float32)).to(engine.device),
-            torch.from_numpy(index.modalities[sample]).long().to(engine.device),
-        )
-        same = (codes.cpu().numpy() == index.codes(sample)).all(1).mean()
-        return z if same >= SAME else None
-
-
 @dataclass(frozen=True)
 class SearchedPool:
     """A pool, ready to be searched for any row by some of the systems: all of them where none is named.
 
-    "dense": exact search over the embeddings; "fused": over the fused features, where there are any; "quantized": over
-    the quantized vectors. The others are those of `beam_systems`.
+    "dense": exact search over the embeddings; "quantized": over the quantized vectors. The others are those of
+    `beam_systems`.
     """
 
     engine: Engine
     pool: Pool
     rows: np.ndarray  # its items, as rows of the index
     systems: Sequence[str] = ()
-    fused: FusedItems | None = None  # (n, d) of the items
 
     @cached_property
     def norms(self) -> Tensor | None:
@@ -131,11 +84,8 @@ class SearchedPool:
 
     def exhaustive(self, queries: EncodedRow, qrels: Qrels) -> RowResults:
         """Results of the systems that compare a query with every item of the pool."""
-        scans: dict[str, Callable[[EncodedRow, int], np.ndarray]] = {"dense": self._dense, "quantized": self._quantized}
-        if self.fused is not None:
-            scans["fused"] = self._fused
         ranks, milliseconds = {}, {}
-        for name, scan in scans.items():
+        for name, scan in (("dense", self._dense), ("quantized", self._quantized)):
             if self.systems and name not in self.systems:
                 continue
             if name == "quantized":
@@ -161,9 +111,6 @@ class SearchedPool:
     def _dense(self, queries: EncodedRow, start: int) -> np.ndarray:
         asked = queries.embeddings[start : start + SCAN_BATCH]
         return flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
-
-    def _fused(self, queries: EncodedRow, start: int) -> np.ndarray:
-        return flat_search(self.fused, queries.z.cpu().numpy()[start : start + SCAN_BATCH], K, self.rows)[1]
 
     def _quantized(self, queries: EncodedRow, start: int) -> np.ndarray:
         """Items that share an ID are in the order of index rows."""

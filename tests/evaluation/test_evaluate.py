@@ -7,20 +7,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
-from genius.collections.images import open_image
 from genius.collections.layout import named_pool_file
 from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.collections.writer import candidate_line
-from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.evaluation import evaluate as module
 from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_codes
 from genius.evaluation.figures import BeamFigures, SearchedRow, pool_figures, share_of_dense
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, read_queries, with_positives
-from genius.evaluation.systems import BeamStatistics, FusedItems, RowResults, beam_systems
+from genius.evaluation.systems import BeamStatistics, RowResults, beam_systems
 from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
 from genius.schema import Item, Modality
@@ -287,41 +284,3 @@ def test_code_use_covers_all_items_and_factors_cover_a_sample_of_the_candidates(
     monkeypatch.setattr(module, "MAX_FACTOR_ITEMS", 40)
     first, again, other = [measure_codes(Indexed(), np.arange(10, 90), seed)[1] for seed in (0, 0, 1)]
     assert first == again != other and first[0]["items"] == 40
-
-
-# fused features
-
-
-@pytest.fixture
-def trained(run, engine, collection, tmp_path) -> Engine:
-    """A run with features as training leaves them: of all candidates in the order of the collection."""
-    path = shutil.copytree(run, tmp_path / "run")
-    inputs = [(item.image, [item.text]) for item in collection.all_candidates()]
-    files = FeatureFiles.create(path / "features" / "candidates", len(inputs), 1, engine.encoder.dim, "source")
-    files.fill(engine.encoder, inputs, lambda file: open_image(collection.image_path(file)), 16, "encode")
-    files.fuse(engine.fusion, "digest")
-    return Engine.load(path, "cpu")
-
-
-def test_features_that_training_left_are_searched_by_row_of_the_index(trained, collection):
-    items = trained.index.items(range(trained.index.n))
-    images = [open_image(collection.image_path(item.image)) if item.image else None for item in items]
-    with torch.no_grad():
-        z = trained.fusion(trained.encoder.encode(images, [item.text for item in items])).numpy()
-    rows = np.array([7, 0, trained.index.n - 1])
-    assert np.abs(FusedItems.read(trained, collection)[rows] - z[rows]).max() < 2e-3  # kept as fp16
-    row = evaluate(trained, collection, EvaluationOptions(beams=(3,), details=False)).pools[0].rows[0]
-    queries = read_queries(collection, trained.index, "test", limit=None, seed=0)[0]
-    found = 0
-    for number, batch in enumerate(queries.opened(collection, 1)):
-        order = np.argsort(-(z @ trained.encode(batch).z[0].numpy()))[:5]
-        positives = queries.qrels.rows[queries.qrels.offsets[number] : queries.qrels.offsets[number + 1]]
-        found += bool(set(order) & set(positives))
-    assert row.systems["fused"].rate[0] == found / len(queries)
-    assert list(row.systems["fused"].milliseconds) == ["encode", "fuse", "scan"]
-
-
-def test_features_of_other_items_are_refused(trained, engine, collection):
-    file = trained.run.path / "features" / "candidates" / "fused.npy"
-    np.save(file, np.load(file)[::-1])
-    assert FusedItems.read(trained, collection) is None and FusedItems.read(engine, collection) is None
