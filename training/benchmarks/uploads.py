@@ -9,25 +9,26 @@
 3. How often a picture is said to be far from everything in the index: photographs, noise, flat colors.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
-figures alone. With --out, FOLDER gets sheets of uploads with what came back, to be judged by eye; they show pictures
+figures alone. With --out, FOLDER gets pages of uploads with what came back, to be judged by eye; they show pictures
 and captions of sets that must not be shared.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
+import html
 import json
 import random
-import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
-from genius.collections.images import open_image
+from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
@@ -51,21 +52,21 @@ PER_CATEGORY = 20  # uploads
 OUTSIDE = 200  # pictures of each kind whose distance is judged
 SIDE = 224  # pixels of noise and of flat colors
 CAPTIONS_THAT_AGREE = 2  # captions that name what a picture is taken for
-JUDGED, ROWS = 50, 10  # uploads on sheets, and on one of them
-HEIGHT, UPLOAD, RESULT, WIDTH = 170, 160, 120, 1200  # pixels: of a row, an upload, a result's picture, a sheet
-FONT = ImageFont.load_default(13)
-RIGHT, WRONG, PLAIN = "#0a7d32", "#b3261e", "#333333"
+JUDGED = 50  # uploads on a page to be judged
+THUMBNAIL = 160  # pixels
+PAGE = """<!doctype html><meta charset="utf-8"><title>Uploads</title>
+<style>td {vertical-align: top; max-width: 20em} .right {color: #0a7d32} .wrong {color: #b3261e}</style>
+<table>
+"""
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """One upload of a sheet."""
+    """One upload of a sheet, and its first results."""
 
-    upload: Image.Image
+    upload: bytes  # a thumbnail
     notes: list[str]  # captions, or what it is
-    results: list[str]  # best first
-    right: list[bool]
-    pictures: list[bytes | None] = field(default_factory=list)  # of the results
+    results: list[tuple[str, bool, bytes | None]]  # best first: text, whether it is right, thumbnail
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -81,12 +82,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     keep_freed_memory()
     engine = Engine.load(options.run, options.device)
     sets = held_out_records(options.data, engine.index)
-    if "flickr8k" not in sets:
-        raise UserError(f"{options.data} has no folder flickr8k, whose captions judge the answers")
-    if not sets["flickr8k"]:
+    if not sets.get("flickr8k"):
         raise UserError(
-            f"{options.run} has indexed every development photograph of Flickr8k, so none is an upload from outside; "
-            "name a run whose index lacks them"
+            f"{options.data}/flickr8k has no development photograph that {options.run} has not indexed, so there is no "
+            "upload from outside; name the folder of the public sets, or a run whose index lacks them"
         )
     photographs = random.Random(options.seed).sample(sets["flickr8k"], min(options.limit, len(sets["flickr8k"])))
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
@@ -103,30 +102,29 @@ def main(argv: Sequence[str] | None = None) -> None:
         [table for table in tables if table.rows],
     ).save(options.run / "reports" / "uploads.json")
     if options.out:
-        worst_first = sorted(answer_rows, key=lambda row: any(row.right))
+        worst_first = sorted(answer_rows, key=lambda row: any(right for _, right, _ in row.results))
+        options.out.mkdir(parents=True, exist_ok=True)
         for name, rows in (("answers", answer_rows), ("worst", worst_first), ("similar", similar_rows)):
-            write_sheets(rows[:JUDGED], options.out, name)
+            (options.out / f"{name}.html").write_text(sheet_page(rows[:JUDGED]), encoding="utf-8")
         print(f"sheets: {options.out}")
 
 
 def held_out_records(data: Path, index: Index) -> dict[str, list[Record]]:
-    """The test records of each set whose picture the index lacks.
+    """The test records of each set whose picture the index lacks; collections store it at images/SET/PICTURE.
 
     No run was trained on one as a query. The decoder may have seen those that a test pool of its collection has, as
     queries for themselves.
     """
-    indexed = {item.image for item in index.items(range(index.n)) if item.image}
-    held_out = {}
-    for folder in sorted(data.iterdir()):
-        if (folder / "manifest.jsonl").is_file():
-            records = [record for record in read_source(folder).records if record.split == "test"]
-            held_out[folder.name] = [record for record in records if stored_path(folder.name, record) not in indexed]
-    return held_out
-
-
-def stored_path(name: str, record: Record) -> str:
-    """The path of a picture of this set in the collections that have it (genius/collections/from_folders.py)."""
-    return f"images/{name}/{record.image.removeprefix('images/')}"
+    indexed = {item.image for item in index.items(range(index.n))}
+    return {
+        folder.name: [
+            record
+            for record in read_source(folder).records
+            if record.split == "test" and f"images/{folder.name}/{record.image.removeprefix('images/')}" not in indexed
+        ]
+        for folder in sorted(data.iterdir())
+        if (folder / "manifest.jsonl").is_file()
+    }
 
 
 def search(engine: Engine, pictures: Sequence[Image.Image], instruction: str, text: str = "") -> list[Sequence[Hit]]:
@@ -144,16 +142,15 @@ def measure_answers(
     question: the instruction that the page gives to a picture with a description.
     """
     pictures = [open_image(folder / record.image) for record in records]
-    instructions = phrasings(engine, seed)
+    known = {text for *way, text in engine.index.instructions if way == [Modality.IMAGE, Modality.TEXT]}
+    phrasings = sorted(known - {WHAT_IS_THIS})
     results = {(WHAT_IS_THIS, "typed as the description"): search(engine, pictures, question, WHAT_IS_THIS)}
-    for instruction in (WHAT_IS_THIS, *instructions):
+    for instruction in (WHAT_IS_THIS, *random.Random(seed).sample(phrasings, min(PHRASINGS, len(phrasings)))):
         results[instruction, "as the instruction"] = search(engine, pictures, instruction)
     rows: list[list[Cell]] = []
     for asked, hits_of_each in results.items():
-        right = [
-            [is_right(hit.item.text, record.captions) for hit in hits]
-            for hits, record in zip(hits_of_each, records, strict=True)
-        ]
+        answered = zip(hits_of_each, records, strict=True)
+        right = [[is_right(hit.item.text, record.captions) for hit in hits] for hits, record in answered]
         rows.append([*asked, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
     note = (
@@ -161,23 +158,10 @@ def measure_answers(
         "five captions."
     )
     sheet = []
-    for picture, record, hits in zip(pictures, records, next(iter(results.values())), strict=True):
-        items = [hit.item for hit in hits[:5]]
-        texts = [item.text or f"({item.modality.mbeir} {item.id})" for item in items]
-        sheet.append(
-            SheetRow(picture, record.captions, texts, [is_right(item.text, record.captions) for item in items])
-        )
+    for record, hits in zip(records, next(iter(results.values())), strict=True):
+        shown = [(hit.item.text or hit.item.id, is_right(hit.item.text, record.captions), None) for hit in hits[:5]]
+        sheet.append(SheetRow(thumbnail(folder / record.image, THUMBNAIL), record.captions, shown))
     return Table(WHAT_IS_THIS, columns, rows, note), sheet
-
-
-def phrasings(engine: Engine, seed: int) -> list[str]:
-    """A sample of the run's own instructions from an image to a text."""
-    known = {
-        text
-        for query, target, text in engine.index.instructions
-        if (query, target) == (Modality.IMAGE, Modality.TEXT) and text != WHAT_IS_THIS
-    }
-    return random.Random(seed).sample(sorted(known), min(PHRASINGS, len(known)))
 
 
 def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
@@ -210,10 +194,12 @@ def measure_similar(
         rows.append(
             [entry["set"], entry["values"], entry["categories"], inside, len(sample), *rates(right, seed), of_first_5]
         )
-        texts = [category(hit.item) or hit.item.text for hit in results[0][:5]]
-        thumbnails = [engine.index.thumbnail(hit.row) for hit in results[0][:5]]
+        shown = [
+            (category(hit.item) or hit.item.text, known, engine.index.thumbnail(hit.row))
+            for hit, known in zip(results[0][:5], right[0], strict=False)
+        ]
         note = f"{entry['set']}: {entry['values']}; right: {entry['categories']}"
-        sheet.append(SheetRow(pictures[0], [note], texts, right[0][:5], thumbnails))
+        sheet.append(SheetRow(thumbnail(data / entry["set"] / sample[0].image, THUMBNAIL), [note], shown))
     names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
     columns = [*map(Column, names), *(Column(f"hit@{k}", "%") for k in CUTS), Column("of the first 5", "%")]
     note = (
@@ -260,38 +246,19 @@ def measure_far(engine: Engine, data: Path, sets: dict[str, list[Record]], seed:
     return Table("Far from everything in the index", columns, rows)
 
 
-def write_sheets(rows: Sequence[SheetRow], folder: Path, name: str) -> None:
-    """Write FOLDER/NAME-1.png and so on."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, start in enumerate(range(0, len(rows), ROWS), start=1):
-        draw_sheet(rows[start : start + ROWS]).save(folder / f"{name}-{number}.png")
+def sheet_page(rows: Sequence[SheetRow]) -> str:
+    """HTML with a line for each upload: its picture, its notes, and its results, right ones in green."""
 
+    def shown(picture: bytes | None) -> str:
+        return f'<img src="data:image/webp;base64,{base64.b64encode(picture).decode()}"><br>' if picture else ""
 
-def draw_sheet(rows: Sequence[SheetRow]) -> Image.Image:
-    sheet = Image.new("RGB", (WIDTH, HEIGHT * len(rows)), "white")
-    draw = ImageDraw.Draw(sheet)
-    for number, row in enumerate(rows):
-        top = number * HEIGHT + 5
-        sheet.paste(fitted(row.upload, UPLOAD), (5, top))
-        notes = [line for note in row.notes for line in textwrap.wrap(note, 45)[:2]]
-        draw.multiline_text((UPLOAD + 15, top), "\n".join(notes[:10]), PLAIN, FONT)
-        left = UPLOAD + 330
-        for place, (text, right) in enumerate(zip(row.results, row.right, strict=True)):
-            color = RIGHT if right else WRONG
-            if row.pictures:
-                corner = (left + place * (RESULT + 10), top)
-                if row.pictures[place]:
-                    sheet.paste(fitted(open_image(row.pictures[place]), RESULT), corner)
-                draw.text((corner[0], top + RESULT + 5), textwrap.shorten(text, 18), color, FONT)
-            else:
-                draw.text((left, top + 30 * place), textwrap.shorten(f"{place + 1}. {text}", 95), color, FONT)
-    return sheet
-
-
-def fitted(image: Image.Image, side: int) -> Image.Image:
-    image = image.copy()
-    image.thumbnail((side, side))
-    return image
+    lines = []
+    for row in rows:
+        cells = [f"<td>{shown(row.upload)}<td>{'<br>'.join(map(html.escape, row.notes))}"]
+        for text, right, picture in row.results:
+            cells.append(f'<td class="{"right" if right else "wrong"}">{shown(picture)}{html.escape(text)}')
+        lines.append("<tr>" + "".join(cells))
+    return PAGE + "\n".join(lines) + "\n</table>\n"
 
 
 if __name__ == "__main__":
