@@ -13,9 +13,9 @@ from genius.evaluation.speed.__main__ import main
 from genius.evaluation.speed.measurements import (
     CUT,
     SpeedOptions,
-    Throughput,
     equal_hit_rate,
     fastest_equal,
+    figure_4,
     mean_hit_rate,
     text_queries,
     whole_query,
@@ -81,7 +81,7 @@ def test_systems_sizes_and_parts_can_be_chosen_and_large_collections_leave_some_
 
 
 def test_a_run_without_its_collection_is_searched_with_its_own_texts(run, tmp_path):
-    main([str(tmp_path), "--run", str(run), *TINY, "--ids", "realistic", "--parts", "search", "--systems", "fast"])
+    main([str(tmp_path), "--run", str(run), *TINY, "--parts", "realistic", "--systems", "fast"])
     tables = Report.load(tmp_path / "speed.json").tables
     assert all(table.title.startswith("Realistic IDs") for table in tables)
 
@@ -157,7 +157,7 @@ def test_dense_search_on_a_run_finds_the_highest_cosines(engine, queries):
 
 def test_all_rows_have_the_same_weight(queries):
     answer = queries.sets[0].qrels.rows[:1]  # of the first query, returned for all
-    constant = System(lambda batch: np.tile(answer, (len(batch.z), 1)), 0.0, 0.0)
+    constant = System(lambda batch: np.tile(answer, (len(batch.z), 1)), 0.0)
     results = [[answer] * len(some) for some in queries.sets]
     assert mean_hit_rate(constant, queries) == pytest.approx(by_hand(results, queries.sets))
 
@@ -189,9 +189,8 @@ def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
     asking = {each.text for each in engine.index.instructions if each[:2] == (Modality.TEXT, Modality.IMAGE)}
     assert {query.text for query in texts} <= known and {query.instruction for query in texts} <= (asking or {""})
 
-    throughput = Throughput(engine, OPTIONS)
-    throughput.measure()
-    cells = columns(throughput.tables[0])
+    *_, measured = figure_4(engine, OPTIONS)
+    cells = columns(measured.tables[0])
     names = ["CLIP + flat", "GENIUS", "GENIUS, fast (ours)", "GRACE's structured IDs", "GRACE's numeric IDs"]
     assert cells["system"] == names and all(speed > 0 for size in ("40 items", "100 items") for speed in cells[size])
 
@@ -212,9 +211,8 @@ def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, mo
     [
         (["--systems", "set;annoy"], "--systems: 'annoy' is unknown; choose from generate; exact; "),
         (["--systems", ""], "--systems: the list is empty; choose from generate; "),
-        (["--ids", ""], "--ids: the list is empty; choose from uniform, realistic"),
-        (["--ids", "realistic"], "realistic IDs are those of a trained run; name one: --run RUN"),
-        (["--parts", "figure4"], "--parts figure4 measures a trained run; name one: --run RUN"),
+        (["--parts", ""], "--parts: the list is empty; choose from uniform, realistic"),
+        (["--parts", "realistic"], "--parts realistic measures a trained run; name one: --run RUN"),
         (["--parts", "equal"], "name one: --run RUN --collection COLLECTION"),
         (["--collection", "here"], "--collection is that of a run; name one: --run RUN"),
         (["--run", "gone"], "gone is not a run"),

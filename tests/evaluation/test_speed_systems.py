@@ -128,7 +128,7 @@ def test_the_memory_of_a_mode_is_that_of_its_arrays_and_of_an_index_what_faiss_w
     pool = setup.pool
     assert SYSTEMS["set"](setup).bytes_per_item == (pool.table.nbytes + pool.trie.nbytes) / setup.items
     index = exact_ivf(setup.embeddings, 1, 1, 1)
-    built = by_faiss(lambda: index, "nprobe", (1, 2))
+    built = by_faiss(index, "nprobe", (1, 2))
     assert [system.bytes_per_item for system in built] == [len(faiss.serialize_index(index)) / setup.items] * 2
 
 

@@ -3,17 +3,18 @@
     python -m genius.evaluation.speed OUT
     python -m genius.evaluation.speed OUT --run RUN
     python -m genius.evaluation.speed OUT --run RUN --collection COLLECTION
-    python -m genius.evaluation.speed OUT --items 10000 --ids uniform --systems "generate;exact;set;fast"
+    python -m genius.evaluation.speed OUT --items 10000 --systems "generate;exact;set;fast"
 
 Random IDs by default; with --run also the run's IDs, the paper's Figure 4 and a whole query; with --collection also
 hit rates of its test queries, and which index of faiss equals each mode. An interrupted benchmark writes what it has.
+Temporary files (up to 9 GB) are written to the folder in TMPDIR.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,10 +35,10 @@ from genius.evaluation.arguments import (
 from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed.measurements import (
     Measured,
-    Searches,
     SpeedOptions,
-    Throughput,
     equal_hit_rate,
+    figure_4,
+    searches,
     text_queries,
     whole_query,
 )
@@ -50,7 +51,7 @@ from genius.runtime import keep_freed_memory, usable_device
 from genius.search.engine import Engine
 
 LIMIT = 50  # test queries of each (task, dataset) row
-PARTS = ("search", "equal", "figure4", "query")
+PARTS = (*ID_KINDS, "equal", "figure4", "query")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -59,28 +60,24 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--run", type=Path, help="a directory made by python -m training")
     parser.add_argument("--collection", type=Path, help="the run's, for its test queries")
     add_device(parser)
-    parser.add_argument(
-        "--parts", help=f"comma-separated: {', '.join(PARTS)} (default: search, with --run and --collection all)"
-    )
+    parser.add_argument("--parts", help=f"comma-separated: {', '.join(PARTS)} (default: all that are possible)")
     parser.add_argument(
         "--items", default=",".join(map(str, default.items)), metavar="N,N,…", help="sizes of the collection"
     )
     parser.add_argument("--batches", default="1,32", metavar="N,N,…", help="batch sizes (default: %(default)s)")
-    parser.add_argument("--ids", help="comma-separated: uniform, realistic (default: uniform, with --run both)")
     parser.add_argument("--systems", default=";".join(SYSTEMS), help=f"separated by semicolons: {'; '.join(SYSTEMS)}")
     rounds = partial(parse_positive, "--rounds")
     parser.add_argument("--rounds", type=rounds, default=default.rounds, help="per system (default: %(default)s)")
     add_beams(parser)
     add_decoder_dtype(parser)
     add_seed(parser, "IDs, vectors and queries")
-    parser.add_argument("--work", type=Path, help="directory for large temporary files (up to 9 GB)")
     return parser
 
 
 def main(arguments: Sequence[str]) -> None:
     options = build_parser().parse_args(arguments)
     device = usable_device(options.device)
-    ids, parts, measuring = chosen(options)
+    parts, measuring = chosen(options)
     if (options.out / "manifest.json").is_file():
         raise UserError(
             f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
@@ -91,31 +88,32 @@ def main(arguments: Sequence[str]) -> None:
         engine = Engine.load(options.run, options.device, options.decoder_dtype)
     if options.collection:
         queries = EncodedSplit.read(engine, Collection(options.collection), "test", LIMIT, measuring.seed)
-    for folder in filter(None, (options.out, options.work)):
-        folder.mkdir(parents=True, exist_ok=True)
-    measured: list[Measured] = []
+    options.out.mkdir(parents=True, exist_ok=True)
+    measured: dict[str, Measured] = {}
     try:
-        for kind in ids if "search" in parts else ():
-            measured.append(searches := Searches())
-            if kind == "uniform":
-                workload = uniform(max(measuring.items), DecoderConfig(), measuring.seed, device)
-            else:
-                drawn = queries.encoded if queries else engine.encode(text_queries(engine, measuring.seed))
-                workload = realistic(max(measuring.items), engine, drawn, measuring.seed)
-            searches.measure(workload, measuring)
-        if "equal" in parts:
-            measured.append(equal_hit_rate(engine, queries, measuring))
-        if "figure4" in parts:
-            measured.append(throughput := Throughput(engine, measuring))
-            throughput.measure()
-        if "query" in parts:
-            measured.append(whole_query(engine, measuring))
+        for part in parts:
+            for so_far in measure(part, measuring, device, engine, queries):
+                measured[part] = so_far
     finally:
-        tables = [table for part in measured for table in part.tables]
-        plots = [plot for part in measured for plot in part.plots]
+        tables = [table for results in measured.values() for table in results.tables]
+        plots = [plot for results in measured.values() for plot in results.plots]
         if tables:
             command, note = command_line("genius.evaluation.speed", arguments), described(measuring, device)
             Report("Speed", note, command, version(options.run), tables, plots).save(options.out / "speed.json")
+
+
+def measure(
+    part: str, options: SpeedOptions, device: torch.device, engine: Engine | None, queries: EncodedSplit | None
+) -> Iterable[Measured]:
+    """What one of PARTS gives; of some, again and again with more of it."""
+    if part == "uniform":
+        return searches(uniform(max(options.items), DecoderConfig(), options.seed, device), options)
+    if part == "realistic":
+        drawn = queries.encoded if queries else engine.encode(text_queries(engine, options.seed))
+        return searches(realistic(max(options.items), engine, drawn, options.seed), options)
+    if part == "equal":
+        return [equal_hit_rate(engine, queries, options)]
+    return figure_4(engine, options) if part == "figure4" else [whole_query(engine, options)]
 
 
 def described(options: SpeedOptions, device: torch.device) -> str:
@@ -127,19 +125,16 @@ def described(options: SpeedOptions, device: torch.device) -> str:
     )
 
 
-def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], SpeedOptions]:
-    """The kinds of IDs, the parts and how they are measured. Raises UserError for what is impossible or unknown."""
+def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], SpeedOptions]:
+    """The parts and how they are measured. Raises UserError for what is impossible or unknown."""
     if options.collection and options.run is None:
         raise UserError("--collection is that of a run; name one: --run RUN")
-    possible = [*PARTS[:1], *(PARTS[1:2] if options.collection else ()), *(PARTS[2:] if options.run else ())]
-    parts = parse_names(options.parts, "--parts", ",", PARTS) if options.parts is not None else tuple(possible)
+    unmeasurable = {"equal"} if options.run else {*PARTS} - {"uniform"}
+    possible = [part for part in PARTS if options.collection or part not in unmeasurable]
+    parts = tuple(possible) if options.parts is None else parse_names(options.parts, "--parts", ",", PARTS)
     if missing := [part for part in parts if part not in possible]:
         needed = "--run RUN --collection COLLECTION" if "equal" in missing else "--run RUN"
         raise UserError(f"--parts {missing[0]} measures a trained run; name one: {needed}")
-    kinds = options.ids if options.ids is not None else ",".join(ID_KINDS[: 2 if options.run else 1])
-    ids = parse_names(kinds, "--ids", ",", ID_KINDS)
-    if "realistic" in ids and options.run is None:
-        raise UserError("realistic IDs are those of a trained run; name one: --run RUN")
     measuring = SpeedOptions(
         items=parse_integers(options.items, "--items", 2),
         batches=parse_integers(options.batches, "--batches", 1),
@@ -148,9 +143,8 @@ def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...
         beams=options.beams,
         decoder_dtype=options.decoder_dtype,
         seed=options.seed,
-        work=options.work,
     )
-    return ids, parts, measuring
+    return parts, measuring
 
 
 def parse_names(text: str, option: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:

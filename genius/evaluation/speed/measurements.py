@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,8 +35,6 @@ TEXTS = 256  # of the run's items that queries are drawn from
 SIDES = (512, 384)  # of a picture, in pixels
 ROUNDING = 1e-9  # two means over rows that are equal on paper may differ by this
 TEXT, INSTRUCTION = "a red car in front of an old house, seen from the left", "Find a picture that shows this."
-CLIP, GENIUS, FAST = "CLIP + flat", "GENIUS", "GENIUS, fast (ours)"
-STRUCTURED, NUMERIC = "GRACE's structured IDs", "GRACE's numeric IDs"
 EXPLAINED = {  # kind of IDs -> what they are
     "uniform": "Random IDs and an untrained decoder of the paper's size (T5-small, 9 codes of 4,096).",
     "realistic": "The run's decoder. IDs are the run's; a larger collection adds IDs that begin like one of them and "
@@ -55,49 +53,43 @@ class SpeedOptions:
     beams: int = 50
     decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder in modes set and fast
     seed: int = 0
-    work: Path | None = None  # for large temporary files
 
 
-@dataclass
+@dataclass(frozen=True)
 class Measured:
     """What a measurement gave so far."""
 
-    tables: list[Table] = field(default_factory=list)
+    tables: list[Table]
     plots: list[Plot] = field(default_factory=list)
 
 
-class Searches(Measured):
-    """The search alone, of every system at every size and batch size."""
-
-    def measure(self, workload: Workload, options: SpeedOptions) -> None:
-        """After each size, the tables and plots hold all sizes so far."""
-        cells: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)  # title -> (system, items) -> value
-        for items in options.items:
-            with TemporaryDirectory(dir=options.work) as folder:
-                setup = Setup.build(workload, items, options.beams, options.decoder_dtype, Path(folder))
-                names = [name for name in options.systems if items <= MAX_ITEMS.get(name, items)]
-                systems = {name: SYSTEMS[name](setup) for name in names}
-                searches = {name: system.search for name, system in systems.items()}
-                for batch in options.batches:
-                    print(f"{workload.kind} IDs, {items:,} items, batch {batch}", flush=True)
-                    times = measure_in_turns(searches, workload.draw_queries, batch, options.rounds)
-                    for name, spent in times.items():
-                        cells[f"batch {batch}, ms per query"][name, items] = statistics.median(spent)
-                        if "generate" in times:
-                            ratio = median_ratio(times["generate"], spent)
-                            cells[f"batch {batch}, times as fast as generate"][name, items] = ratio
-            for name, system in systems.items():
-                cells["bytes per item, without the weights of models"][name, items] = system.bytes_per_item
-                cells["built, s"][name, items] = system.build_seconds
-            shown = {f"{workload.kind.capitalize()} IDs, {title}": values for title, values in cells.items() if values}
-            self.tables = [
-                by_size(
-                    title, values, "" if number else EXPLAINED[workload.kind], "high" if "fast as" in title else "low"
-                )
-                for number, (title, values) in enumerate(shown.items())
-            ]
-            timed = [title for title in shown if title.endswith("ms per query")]
-            self.plots = [lines(title, shown[title], Axis("items", log=True), "ms per query") for title in timed]
+def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
+    """The search alone, of every system at every size and batch size; yields, after each size, all sizes so far."""
+    cells: dict[str, dict[tuple[str, int], float]] = defaultdict(dict)  # title -> (system, items) -> value
+    for items in options.items:
+        with TemporaryDirectory() as folder:
+            setup = Setup.build(workload, items, options.beams, options.decoder_dtype, Path(folder))
+            names = [name for name in options.systems if items <= MAX_ITEMS.get(name, items)]
+            systems = {name: SYSTEMS[name](setup) for name in names}
+            timed = {name: system.search for name, system in systems.items()}
+            for batch in options.batches:
+                print(f"{workload.kind} IDs, {items:,} items, batch {batch}", flush=True)
+                times = measure_in_turns(timed, workload.draw_queries, batch, options.rounds)
+                for name, spent in times.items():
+                    cells[f"batch {batch}, ms per query"][name, items] = statistics.median(spent)
+                    if "generate" in times:
+                        ratio = median_ratio(times["generate"], spent)
+                        cells[f"batch {batch}, times as fast as generate"][name, items] = ratio
+        for name, system in systems.items():
+            cells["bytes per item, without the weights of models"][name, items] = system.bytes_per_item
+        tables, plots = [], []
+        for title, values in cells.items():
+            note, best = "" if tables else EXPLAINED[workload.kind], "high" if "fast as" in title else "low"
+            title = f"{workload.kind.capitalize()} IDs, {title}"
+            tables.append(by_size(title, values, note, best))
+            if title.endswith("ms per query"):
+                plots.append(lines(title, values, Axis("items", log=True), "ms per query"))
+        yield Measured(tables, plots)
 
 
 def by_size(title: str, cells: dict[tuple[str, int], float], note: str, best: Literal["high", "low"]) -> Table:
@@ -174,77 +166,61 @@ def fastest_equal(name: str, dense: Sequence[str], rates: dict[str, float], medi
     return min(as_good, key=lambda index: medians[index], default=None)
 
 
-class Throughput(Measured):
+def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
     """The paper's Figure 4: queries per second by number of candidates, from the text to the results.
 
     Texts ask for images, and every system encodes them itself. Candidates are the run's images, and IDs recombined from
     theirs. GRACE writes its IDs with Flamingo-3B; here every decoder has the layers and width of the run's, those of
-    GRACE's IDs random weights, so only the identifiers differ.
+    GRACE's IDs random weights, so only the identifiers differ. Yields, after each size, all sizes so far. Raises
+    UserError if the run has no text or no image.
     """
+    texts = [query_text(query.instruction, query.text) for query in text_queries(engine, options.seed)]
+    images = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
+    if not len(images):
+        raise UserError("no item of the run is an image, so text queries find none; name another run")
+    nothing = EncodedQueries.from_vectors(*np.zeros((2, 1, engine.encoder.dim), dtype=np.float32))
+    workload, batch = realistic(max(options.items), engine, nothing, options.seed, images), max(options.batches)
+    parameters = sum(weights.numel() for weights in engine.decoder.parameters())
+    note = (
+        f"From the text to the results, batches of {batch}, {options.beams} beams; every system encodes the texts "
+        f"itself. The decoder has {parameters / 1e6:.1f} million parameters; those of the other identifiers have its "
+        "layers and width and random weights (the paper: T5-small for GENIUS, Flamingo-3B for GRACE). The first "
+        f"{len(images):,} candidates are the run's images, the others are recombined from them."
+    )
 
-    def __init__(self, engine: Engine, options: SpeedOptions):
-        """Raises UserError if the run has no text or no image."""
-        super().__init__()
-        self._engine, self._options = engine, options
-        self._texts = [query_text(query.instruction, query.text) for query in text_queries(engine, options.seed)]
-        self._images = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
-        if not len(self._images):
-            raise UserError("no item of the run is an image, so text queries find none; name another run")
-
-    def measure(self) -> None:
-        options, sizes = self._options, self._options.items
-        nothing = EncodedQueries.from_vectors(*np.zeros((2, 1, self._engine.encoder.dim), dtype=np.float32))
-        workload = realistic(max(sizes), self._engine, nothing, options.seed, self._images)
-        batch, title = max(options.batches), "The paper's Figure 4, queries per second by number of candidates"
-        cells: dict[tuple[str, int], float] = {}
-        for items in sizes:
-            print(f"Figure 4, {items:,} candidates", flush=True)
-            with TemporaryDirectory(dir=options.work) as folder:
-                systems = self._systems(workload, items, Path(folder))
-                times = measure_in_turns(systems, self._draw, batch, options.rounds)
-            cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
-            self.tables = [by_size(title, cells, self._note(batch), "high")]
-            self.plots = [lines(title, cells, Axis("candidates", log=True), "queries per second")]
-
-    def _systems(self, workload: Workload, items: int, folder: Path) -> dict[str, Callable[[list[str]], Any]]:
-        """How each system searches for texts."""
-        options = self._options
-
-        def built(name: str, workload: Workload) -> Callable[[EncodedQueries], Any]:
-            return SYSTEMS[name](Setup.build(workload, items, options.beams, "float32", folder)).search
-
-        dense, exact, fast = built("flat", workload), built("exact", workload), built("fast", workload)
-        searches = {
-            CLIP: lambda texts: dense(self._encode(texts, fuse=False)),
-            GENIUS: lambda texts: exact(self._encode(texts, fuse=True)),
-            FAST: lambda texts: fast(self._encode(texts, fuse=True)),
-        }
-        for name, scheme in ((STRUCTURED, structured_ids), (NUMERIC, numeric_ids)):
-            codes, code_sizes = scheme(items)
-            rival = built("exact", workload.with_random_decoder(codes, code_sizes, options.seed))
-            searches[name] = lambda texts, rival=rival: rival(self._encode(texts, fuse=False))
-        return searches
+    def draw(count: int, number: int) -> list[str]:
+        """Other texts in each round."""
+        rows = np.random.default_rng((options.seed, number)).integers(len(texts), size=count)
+        return [texts[row] for row in rows]
 
     @torch.inference_mode()
-    def _encode(self, texts: list[str], fuse: bool) -> EncodedQueries:
+    def encode(texts: list[str], fuse: bool) -> EncodedQueries:
         """The embeddings of texts, and their fused features where a decoder reads them."""
-        features = self._engine.encoder.encode([None] * len(texts), texts)
+        features = engine.encoder.encode([None] * len(texts), texts)
         embeddings = features.embedding()
-        return EncodedQueries(None, embeddings, self._engine.fusion(features) if fuse else embeddings)
+        return EncodedQueries(None, embeddings, engine.fusion(features) if fuse else embeddings)
 
-    def _draw(self, count: int, number: int) -> list[str]:
-        """Other texts in each round."""
-        rows = np.random.default_rng((self._options.seed, number)).integers(len(self._texts), size=count)
-        return [self._texts[row] for row in rows]
+    def from_text(name: str, workload: Workload, items: int, folder: Path, fuse: bool) -> Callable[[list[str]], Any]:
+        search = SYSTEMS[name](Setup.build(workload, items, options.beams, "float32", folder)).search
+        return lambda texts: search(encode(texts, fuse))
 
-    def _note(self, batch: int) -> str:
-        parameters = sum(weights.numel() for weights in self._engine.decoder.parameters())
-        return (
-            f"From the text to the results, batches of {batch}, {self._options.beams} beams; every system encodes the "
-            f"texts itself. The decoder has {parameters / 1e6:.1f} million parameters; those of the other identifiers "
-            "have its layers and width and random weights (the paper: T5-small for GENIUS, Flamingo-3B for GRACE). The "
-            f"first {len(self._images):,} candidates are the run's images, the others are recombined from them."
-        )
+    title = "The paper's Figure 4, queries per second by number of candidates"
+    cells: dict[tuple[str, int], float] = {}
+    for items in options.items:
+        print(f"Figure 4, {items:,} candidates", flush=True)
+        with TemporaryDirectory() as folder:
+            systems = {
+                "CLIP + flat": from_text("flat", workload, items, Path(folder), fuse=False),
+                "GENIUS": from_text("exact", workload, items, Path(folder), fuse=True),
+                "GENIUS, fast (ours)": from_text("fast", workload, items, Path(folder), fuse=True),
+            }
+            for kind, scheme in (("structured", structured_ids), ("numeric", numeric_ids)):
+                rival = workload.with_random_decoder(*scheme(items), options.seed)
+                systems[f"GRACE's {kind} IDs"] = from_text("exact", rival, items, Path(folder), fuse=False)
+            times = measure_in_turns(systems, draw, batch, options.rounds)
+        cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
+        plot = lines(title, cells, Axis("candidates", log=True), "queries per second")
+        yield Measured([by_size(title, cells, note, "high")], [plot])
 
 
 def text_queries(engine: Engine, seed: int) -> list[Query]:

@@ -5,7 +5,6 @@ Shapes: b queries, d feature dim, w beams, M levels, n items, K results.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -55,7 +54,6 @@ class System:
     """A system over one collection, built."""
 
     search: Callable[[EncodedQueries], Any]  # -> rows (b, K), best first, padded with −1; of generate, see Generate
-    build_seconds: float
     bytes_per_item: float  # without the weights of models
 
 
@@ -141,7 +139,7 @@ def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
 def generate(setup: Setup) -> System:
     decoder, pool = setup.workload.decoder, setup.pool
     search = Generate(decoder, trie_callback(pool, decoder), setup.beams)
-    return System(lambda queries: search(queries.z), 0.0, (pool.table.nbytes + pool.trie.nbytes) / setup.items)
+    return System(lambda queries: search(queries.z), (pool.table.nbytes + pool.trie.nbytes) / setup.items)
 
 
 def beam_search(mode: str, decoder_weight: float, setup: Setup) -> System:
@@ -149,7 +147,7 @@ def beam_search(mode: str, decoder_weight: float, setup: Setup) -> System:
     dtype = torch.float32 if mode == "exact" else getattr(torch, setup.decoder_dtype)
     searching = CandidateSearch(IncrementalDecoder(setup.workload.decoder, dtype))
     pool, budget = setup.pool, SearchOptions().budget
-    start, norms = time.perf_counter(), np.empty(0, dtype=np.float32)
+    norms = np.empty(0, dtype=np.float32)
     if mode == "fast" and pool.trie.device.type == "cpu":  # as after many searches; GPUs compute them anew
         norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, pool.table), pool.table)
 
@@ -160,19 +158,17 @@ def beam_search(mode: str, decoder_weight: float, setup: Setup) -> System:
         synchronize(pool.trie.device)
         return rows_of(candidates)
 
-    size = (pool.table.nbytes + pool.trie.nbytes + norms.nbytes) / setup.items
-    return System(search, time.perf_counter() - start, size)
+    return System(search, (pool.table.nbytes + pool.trie.nbytes + norms.nbytes) / setup.items)
 
 
 def scan(codebooks: Sequence[Tensor], table: IDTable) -> System:
     """The distances of all quantized vectors."""
-    start = time.perf_counter()
     norms = quantized_norms(codebooks, table)
 
     def search(queries: EncodedQueries) -> np.ndarray:
         return rows_of(expand_beams(quantized_search(codebooks, table, queries.z, K, norms), table))
 
-    return System(search, time.perf_counter() - start, (table.nbytes + norms.nbytes) / len(table))
+    return System(search, (table.nbytes + norms.nbytes) / len(table))
 
 
 def rows_of(candidates: Candidates) -> np.ndarray:
@@ -185,21 +181,17 @@ def rows_of(candidates: Candidates) -> np.ndarray:
 def flat(embeddings: np.ndarray) -> System:
     """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors, streamed from disk."""
     if len(embeddings) <= MAX_IN_MEMORY:
-        return by_faiss(lambda: build_flat(embeddings), "", (0,))[0]
+        index = faiss.IndexFlatIP(embeddings.shape[1])
+        add_all(index, embeddings)
+        return by_faiss(index, "", (0,))[0]
     return System(
-        lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], 0.0, 2.0 * embeddings.shape[1]
+        lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], 2.0 * embeddings.shape[1]
     )
-
-
-def build_flat(embeddings: np.ndarray) -> faiss.Index:
-    index = faiss.IndexFlatIP(embeddings.shape[1])
-    add_all(index, embeddings)
-    return index
 
 
 def hnsw(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
     """One for each value of efSearch."""
-    return by_faiss(lambda: build_hnsw(embeddings), "efSearch", values)
+    return by_faiss(build_hnsw(embeddings), "efSearch", values)
 
 
 def ivf_pq(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
@@ -207,14 +199,11 @@ def ivf_pq(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
     n, dim = embeddings.shape
     lists = max(1, min(int(4 * n**0.5), n // 39))
     size = max(size for size in range(1, max(dim // DIMS_PER_BYTE, 1) + 1) if dim % size == 0)
-    return by_faiss(lambda: build_ivf_pq(embeddings, lists, size, min(n, MAX_TRAINING)), "nprobe", values)
+    return by_faiss(build_ivf_pq(embeddings, lists, size, min(n, MAX_TRAINING)), "nprobe", values)
 
 
-def by_faiss(build: Callable[[], faiss.Index], parameter: str, values: tuple[int, ...]) -> list[System]:
+def by_faiss(index: faiss.Index, parameter: str, values: tuple[int, ...]) -> list[System]:
     """One index, searched with each value of a parameter."""
-    start = time.perf_counter()
-    index = build()
-    seconds = time.perf_counter() - start
     blocks: list[int] = []  # its size as faiss writes it, without a copy of it
     faiss.write_index(index, faiss.PyCallbackIOWriter(lambda block: blocks.append(len(block))))
     tuned = index.hnsw if isinstance(index, faiss.IndexHNSW) else index
@@ -224,7 +213,7 @@ def by_faiss(build: Callable[[], faiss.Index], parameter: str, values: tuple[int
             setattr(tuned, parameter, value)
         return index.search(queries.embeddings.cpu().numpy(), K)[1]
 
-    return [System(partial(search, value), seconds, sum(blocks) / index.ntotal) for value in values]
+    return [System(partial(search, value), sum(blocks) / index.ntotal) for value in values]
 
 
 SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds it over a collection
@@ -248,7 +237,7 @@ def ids_of_run(engine: Engine) -> dict[str, System]:
     def by_beams(**chosen: Any) -> System:
         options = SearchOptions(k=K, **chosen)
         embedding = 2 * engine.index.config.dim * options.rerank  # fp16, as stored
-        return System(lambda queries: engine.retrieve(queries, options).ranked.rows, 0.0, size + embedding)
+        return System(lambda queries: engine.retrieve(queries, options).ranked.rows, size + embedding)
 
     systems = {
         "exact": by_beams(mode="exact", rerank=False),

@@ -81,7 +81,7 @@ class Setup:
         """(items, d) fp16, memory-mapped. Raises UserError if they cannot be written."""
         dim = self.workload.vectors(np.arange(1)).shape[1]
         file, blocks = self.folder / "embeddings.npy", np.array_split(np.arange(self.items), -(-self.items // BLOCK))
-        with disk_errors_explained(self.folder, "name another folder with --work, or fewer --items"):
+        with disk_errors_explained(self.folder, "name another folder in TMPDIR, or fewer --items"):
             parts = (self.workload.vectors(rows).numpy() for rows in blocks)
             write_array(file, (self.items, dim), np.float16, parts)
         return np.load(file, mmap_mode="r")
