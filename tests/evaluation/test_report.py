@@ -162,6 +162,8 @@ def test_a_run_whose_collection_is_gone_asks_for_its_name(collection, tmp_path):
         ("--limit 0", "--limit 0: expected an integer of at least 1"),
         ("--limit 1.5", "--limit 1.5: expected an integer of at least 1"),
         ("--seed -1", "--seed -1: expected an integer of at least 0"),
+        ("--beams ten", "--beams ten: expected integers from 1 to"),
+        ("--beams 5,-1", "--beams 5,-1: expected integers from 1 to"),
         ("--beams 5,501", "--beams 5,501: expected integers from 1 to"),
     ],
 )
@@ -175,8 +177,5 @@ def test_a_missing_run_names_the_command_that_makes_one(tmp_path):
         main([str(tmp_path / "nothing")])
 
 
-def test_lists_of_integers_are_sorted_and_checked():
+def test_lists_of_integers_are_sorted():
     assert parse_integers("10,1,5,10", "--beams", 1, 500) == (1, 5, 10)
-    for text in ("ten", "", "0", "5,501", "5,-1"):
-        with pytest.raises(UserError, match=f"--beams {text}: expected integers from 1 to 500, separated by commas"):
-            parse_integers(text, "--beams", 1, 500)

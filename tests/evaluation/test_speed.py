@@ -20,7 +20,7 @@ from genius.evaluation.speed.measurements import (
     text_queries,
     whole_query,
 )
-from genius.evaluation.speed.systems import SYSTEMS, System, dense_of_run, ids_of_run
+from genius.evaluation.speed.systems import SYSTEMS, dense_of_run, ids_of_run
 from genius.reports import Report, Table
 from genius.schema import Modality, SearchOptions
 from tests.evaluation.test_speed_systems import exact_ivf
@@ -153,13 +153,6 @@ def test_dense_search_on_a_run_finds_the_highest_cosines(engine, queries):
     dense = dense_of_run(engine)
     for name in ("flat", "IVF-PQ, nprobe 128", "HNSW, efSearch 256"):
         assert mean_hit_rate(dense[name], queries) == pytest.approx(by_hand(best, queries.sets))
-
-
-def test_all_rows_have_the_same_weight(queries):
-    answer = queries.sets[0].qrels.rows[:1]  # of the first query, returned for all
-    constant = System(lambda batch: np.tile(answer, (len(batch.z), 1)), 0.0)
-    results = [[answer] * len(some) for some in queries.sets]
-    assert mean_hit_rate(constant, queries) == pytest.approx(by_hand(results, queries.sets))
 
 
 def test_the_fastest_dense_search_that_finds_as_much_is_the_equal():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from genius.evaluation.speed import systems
-from genius.evaluation.speed.systems import SYSTEMS, Generate, K, by_faiss, flat, trie_callback
+from genius.evaluation.speed.systems import SYSTEMS, K, by_faiss, flat, trie_callback
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from tests.evaluation.tiny_speed import CONFIG, tiny_setup
@@ -130,22 +130,3 @@ def test_the_memory_of_a_mode_is_that_of_its_arrays_and_of_an_index_what_faiss_w
     index = exact_ivf(setup.embeddings, 1, 1, 1)
     built = by_faiss(index, "nprobe", (1, 2))
     assert [system.bytes_per_item for system in built] == [len(faiss.serialize_index(index)) / setup.items] * 2
-
-
-def test_generate_takes_any_callback_that_names_valid_tokens(setup, queries):
-    """The published code walks through nested dicts of tokens."""
-    root: dict = {}
-    for tokens in (setup.pool.table.codes(np.arange(setup.items)) + np.array(CONFIG.offsets)).tolist():
-        node = root
-        for token in tokens:
-            node = node.setdefault(token, {})
-
-    def allowed(_: int, prefix: torch.Tensor) -> list[int]:
-        node = root
-        for token in prefix.tolist()[1:]:
-            node = node.get(token, {})
-        return list(node) or [0]
-
-    nested = Generate(setup.workload.decoder, allowed, setup.beams)(queries.z)
-    ours = SYSTEMS["generate"](setup).search(queries)
-    assert torch.equal(nested[0], ours[0]) and torch.equal(nested[1], ours[1])

@@ -153,10 +153,7 @@ def measure_answers(
         right = [[is_right(hit.item.text, record.captions) for hit in hits] for hits, record in answered]
         rows.append([*asked, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
-    note = (
-        f"{len(records):,} development photographs of Flickr8k. A result is right if one of its names is in one of the "
-        "five captions."
-    )
+    note = f"{len(records):,} development photographs of Flickr8k. A result is right if a caption has one of its names."
     sheet = []
     for record, hits in zip(records, next(iter(results.values())), strict=True):
         shown = [(hit.item.text or hit.item.id, is_right(hit.item.text, record.captions), None) for hit in hits[:5]]
