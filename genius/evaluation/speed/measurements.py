@@ -9,6 +9,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -255,26 +256,21 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
     def text_tower(_: Image.Image) -> None:
         encoder(none, ~present, encoder.tokenize([text]).to(device), present).text.cpu()
 
-    def search(mode: str | None) -> Callable[[Image.Image], object]:
-        return lambda _: engine.retrieve(encoded, SearchOptions(mode=mode))
+    def search(mode: str | None, _: Image.Image) -> object:
+        return engine.retrieve(encoded, SearchOptions(mode=mode))
 
-    def whole(text: str, pictured: bool) -> Callable[[Image.Image], object]:
-        def search_whole(picture: Image.Image) -> object:
-            unseen = ImageOps.mirror(picture) if text else picture
-            return engine.search([Query(text, unseen if pictured else None, INSTRUCTION)])
-
-        return search_whole
+    def whole(text: str, pictured: bool, picture: Image.Image) -> object:
+        unseen = ImageOps.mirror(picture) if text else picture
+        return engine.search([Query(text, unseen if pictured else None, INSTRUCTION)])
 
     stages = {
         "resize a picture, image tower": image_tower,
         "text tower": text_tower,
-        "search, as served": search(None),
-        "search, exact": search("exact"),
-        "search, set": search("set"),
-        "search, fast": search("fast"),
-        "whole query: text": whole(TEXT, False),
-        "whole query: picture": whole("", True),
-        "whole query: picture and text": whole(TEXT, True),
+        "search, as served": partial(search, None),
+        **{f"search, {mode}": partial(search, mode) for mode in ("exact", "set", "fast")},
+        "whole query: text": partial(whole, TEXT, False),
+        "whole query: picture": partial(whole, "", True),
+        "whole query: picture and text": partial(whole, TEXT, True),
     }
     times = measure_in_turns(stages, draw, 1, options.rounds)
     rows = [[name, statistics.median(spent), min(spent)] for name, spent in times.items()]
