@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -38,19 +39,7 @@ if TYPE_CHECKING:
 
 RUN_PATH = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # the name of a run, and the path within it
 REFRESH_SECONDS = 1  # after which the notice that a run is being loaded loads itself again
-
-NOTICE_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">{refresh}
-<title>GENIUS Explorer</title>
-<style>
-  :root {{ color-scheme: light dark; font: 17px/1.5 ui-sans-serif, system-ui, sans-serif; }}
-  body {{ display: grid; place-content: center; gap: 12px; min-height: 90vh; margin: 0; padding: 0 24px;
-    text-align: center; }}
-  p {{ margin: 0; max-width: 48ch; overflow-wrap: anywhere; }}
-</style>
-<p role="status">{sentence}</p>{link}
-"""
+NOTICE_PAGE = Template(Path(__file__).with_name("notice.html").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -197,5 +186,5 @@ def notice_page(scope: Scope, status: int, sentence: str, refresh: bool = False)
     refresh_tag = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">' if refresh else ""
     home = "../" * (scope["path"].count("/") - 1) or "./"  # relative, as a proxy may serve all this below a path
     link = "" if refresh else f'\n<p><a href="{home}">To the first run</a></p>'
-    page = NOTICE_PAGE.format(refresh=refresh_tag, sentence=html.escape(sentence), link=link)
+    page = NOTICE_PAGE.substitute(refresh=refresh_tag, sentence=html.escape(sentence), link=link)
     return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})

@@ -39,7 +39,7 @@ from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 from genius.ui.codes import view as codes_view
 from genius.ui.collection import view as collection_view
-from genius.ui.common.formatting import tile
+from genius.ui.common.formatting import number, tile
 from genius.ui.compare.callbacks import comparison_view
 from genius.ui.search import strip as strip_view
 from genius.ui.search import view, why
@@ -225,7 +225,7 @@ def test_ranks_are_said_as_ordinals_and_movements():
     ordinals = ["1st", "2nd", "3rd", "4th", "11th", "112th", "21st", "1,013th", "12,345,672nd"]
     assert [why.ordinal(rank) for rank in ranks] == ordinals
     assert (why.rank_change(3, 3), why.rank_change(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
-    assert [why.logarithm(value) for value in (-0.0004, 0, -0.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]
+    assert [number(value, 2) for value in (-0.0004, 0, -0.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]
 
 
 # Codes

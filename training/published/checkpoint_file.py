@@ -37,28 +37,15 @@ class Inert:
         pass
 
 
-CONFIGURATION = tuple(
-    (Inert, name)
-    for name in (  # the classes in a pickled OmegaConf configuration
-        "omegaconf.dictconfig.DictConfig",
-        "omegaconf.listconfig.ListConfig",
-        "omegaconf.base.ContainerMetadata",
-        "omegaconf.base.Metadata",
-        "omegaconf.nodes.AnyNode",
-        "omegaconf.nodes.StringNode",
-        "omegaconf.nodes.IntegerNode",
-        "omegaconf.nodes.FloatNode",
-        "omegaconf.nodes.BooleanNode",
-        "typing.Any",
-        "collections.defaultdict",
-        "builtins.dict",
-        "builtins.list",
-        "builtins.str",
-        "builtins.int",
-        "builtins.float",
-        "builtins.bool",
-    )
-)
+CONFIGURATION = {  # module: the classes of it in a pickled OmegaConf configuration
+    "omegaconf.base": "ContainerMetadata Metadata",
+    "omegaconf.dictconfig": "DictConfig",
+    "omegaconf.listconfig": "ListConfig",
+    "omegaconf.nodes": "AnyNode StringNode IntegerNode FloatNode BooleanNode",
+    "typing": "Any",
+    "collections": "defaultdict",
+    "builtins": "dict list str int float bool",
+}
 
 
 class Checkpoint:
@@ -76,7 +63,8 @@ class Checkpoint:
         if not file.is_file():
             raise UserError(f"{file} does not exist")
         try:
-            with torch.serialization.safe_globals(list(CONFIGURATION)):
+            inert = [(Inert, f"{module}.{name}") for module, names in CONFIGURATION.items() for name in names.split()]
+            with torch.serialization.safe_globals(inert):
                 strange = torch.serialization.get_unsafe_globals_in_checkpoint(file)
                 content = {} if strange else torch.load(file, map_location="cpu", weights_only=True, mmap=True)
         except (OSError, RuntimeError, ValueError, TypeError, EOFError, UnpicklingError) as error:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from html import escape
 from itertools import zip_longest
+from pathlib import Path
+from string import Template
 from typing import Any
 
 from genius.schema import Hit, Query, provenance_of
@@ -35,32 +37,7 @@ ORDERS = {  # by `SearchResult.ranking`
     "ranker": "re-ranked by the ranker of this collection",
 }
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-STYLE = """
-:root { color-scheme: light dark; --ink: #1e293b; --faint: #64748b; --line: #cbd5e1; --paper: #fff; --own: #4f46e5; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #f1f5f9; --faint: #94a3b8; --line: #334155; --paper: #0f172a; --own: #a5b4fc; } }
-body { max-width: 1100px; margin: 0 auto; padding: 24px 16px; font: 16px/1.5 ui-sans-serif, system-ui, sans-serif;
-  color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
-h1 { font-size: 24px; } h2 { font-size: 19px; margin-top: 32px; } p, ol { margin: 8px 0; }
-.faint, dt, figcaption { color: var(--faint); font-size: 14px; }
-.query { display: flex; flex-wrap: wrap; gap: 16px; align-items: flex-start; }
-.query img { max-width: 256px; max-height: 256px; border-radius: 8px; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 200px), 1fr)); gap: 14px; padding: 0;
-  list-style: none; }
-.cards > li { padding: 12px; border: 1px solid var(--line); border-radius: 12px; }
-.cards img { width: 100%; border-radius: 8px; }
-code { padding: 1px 5px; border: 1px solid var(--line); border-radius: 5px; font: 13px ui-monospace, monospace; }
-code.shared { color: var(--own); border-color: var(--own); font-weight: 600; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; } th, td { padding: 4px 12px 4px 0; text-align: left; }
-a { color: var(--own); }
-.levels { border-spacing: 4px 0; border-collapse: separate; overflow-wrap: normal; }
-.levels :is(th, td) { padding: 4px 8px; text-align: center; vertical-align: top; border-inline: 1px solid var(--line); }
-.levels th[scope=row] { border: 0; text-align: right; font-size: 13px; font-weight: 400; color: var(--faint); }
-.levels img { width: 44px; height: 44px; margin: 1px; object-fit: cover; border-radius: 6px; }
-.levels .excerpt { min-width: 96px; max-width: 140px; margin: 2px 0; font-size: 11px;
-  line-height: 1.3; text-align: left; }
-.levels .other { font-size: 12px; color: var(--faint); white-space: nowrap; }
-"""
+PAGE = Template(Path(__file__).with_name("saved_page.html").read_text(encoding="utf-8"))
 LONGEST = 60  # characters of an item's text
 
 
@@ -73,21 +50,16 @@ def saved_page(
 ) -> str:
     """The file. pictures: thumbnails (WebP) of the results by row. strips: how the shown ID of each search was
     generated, as HTML (saved_strip)."""
-    title = f"GENIUS search: {answers[0].description}"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(title)}</h1>\n"
-        f'<p class="faint">Saved on {when:%d %B %Y, %H:%M} from the run “{escape(run)}”. Each item has an ID, '
-        "a short sequence of codes from coarse to fine; the search generated the IDs of the items it expected, code by "
-        "code, and then ordered their items.</p>\n"
-        + "".join(
-            _search(answer, pictures, answer is answers[0], strip)
-            for answer, strip in zip_longest(answers, strips, fillvalue="")
-        )
-        + "</body>\n</html>\n"
+    searches = (
+        _search(answer, pictures, answer is answers[0], strip)
+        for answer, strip in zip_longest(answers, strips, fillvalue="")
+    )
+    return PAGE.substitute(
+        policy=POLICY,
+        title=escape(f"GENIUS search: {answers[0].description}"),
+        when=f"{when:%d %B %Y, %H:%M}",
+        run=escape(run),
+        searches="".join(searches),
     )
 
 

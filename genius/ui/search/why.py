@@ -252,18 +252,16 @@ def generation_sentence(reason: Explanation, tree: BeamTree, beams: int) -> str:
             f"{count(tree.levels, 'code')} and then dropped it."
         )
     last = reason.path[-1]
-    score = f"score {number(tree.score[last], 2)}, log p {logarithm(tree.log_prob[last])}"
+    score = f"score {number(tree.score[last], 2)}, log p {number(tree.log_prob[last], 2)}"
     sentences = [f"Its ID is number {reason.beam} of the {beams} that the search wrote ({score})."]
     if reason.beam > 1 and reason.shared:
         first = "first" if reason.shared == 1 else f"first {reason.shared}"
         sentences.append(f"Its ID shares the {first} of {count(tree.levels, 'code')} with the best one.")
     elif reason.beam > 1:
         sentences.append("Its ID shares no code with the best one.")
-    return " ".join([*sentences, bucket_sentence(reason.bucket)])
-
-
-def bucket_sentence(bucket: int) -> str:
-    return "No other item has this ID." if bucket == 1 else f"{bucket:,} items have exactly this ID."
+    bucket = reason.bucket
+    sentences.append("No other item has this ID." if bucket == 1 else f"{bucket:,} items have exactly this ID.")
+    return " ".join(sentences)
 
 
 def rank_change(before: int, after: int) -> str:
@@ -274,11 +272,6 @@ def ordinal(rank: int) -> str:
     """1 -> 1st, 12 -> 12th, 1002 -> 1,002nd."""
     ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
     return f"{rank:,}{ending}"
-
-
-def logarithm(value: float) -> str:
-    """A log-probability with two decimals."""
-    return number(value, 2)
 
 
 def flags(reason: Explanation) -> list[str]:
@@ -295,7 +288,7 @@ def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     path = reason.path
     rows = (
         ("Probability of the code", [format_softmax(share) for share in np.exp(tree.step[path]).tolist()]),
-        ("log p so far", [logarithm(log_prob) for log_prob in tree.log_prob[path].tolist()]),
+        ("log p so far", [number(log_prob, 2) for log_prob in tree.log_prob[path].tolist()]),
         ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
         ("Items with this beginning", [f"{items:,}" for items in tree.items[path].tolist()]),
         ("Ruled out (masked)", [format_probability(share) for share in tree.masked[path].tolist()]),
@@ -314,7 +307,7 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
                 "place": place,
                 "fate": FATES[Fate(fate)],
                 "step": format_softmax(np.exp(step)),
-                "log_prob": logarithm(log_prob),
+                "log_prob": number(log_prob, 2),
                 "items": f"{items:,}",
             }
             for codes, level, place, fate, step, log_prob, items in zip(
