@@ -23,8 +23,8 @@ ALLOWED = {  # what each package of genius may import besides itself
     "index": BASE | {"collections", "encoding", "models", "trie"},
     "search": BASE | {"collections", "encoding", "index", "models", "trie"},
     "evaluation": BASE | {"collections", "encoding", "index", "metrics", "models", "search", "trie"},
-    "explore": BASE | {"collections", "evaluation", "examples", "index", "metrics", "models", "search", "trie"},
-    "ui": BASE | {"collections", "evaluation", "examples", "explore", "index", "metrics", "search", "trie"},
+    "explore": BASE | {"collections", "examples", "index", "metrics", "models", "search", "trie"},
+    "ui": BASE | {"collections", "examples", "explore", "index", "metrics", "search", "trie"},
 }
 LIBRARIES = {"trie": {"numpy", "torch"}}  # all that a package may import from outside
 PAGE = ("app.py", "genius/app.py", "genius/ui", "training/benchmarks")  # what may import the page
