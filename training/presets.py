@@ -186,7 +186,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
         upsample_to=0,
         learning_rate=2e-3,
         augment=False,
-        half=True,
+        eight_bit=True,
         bf16=False,
     ),
     features=FeatureSettings(phrasings=2),
@@ -204,9 +204,9 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
             dim=TOY_DIM,
             levels=TOY_LEVELS,
             codebook_size=TOY_CODES,
-            width=96,
+            width=64,
             layers=2,
-            head_width=24,
+            head_width=16,
             ff_width=192,
             prefix=4,
         ),
@@ -216,7 +216,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
         half=True,
         bf16=False,
     ),
-    index=IndexSettings(pool="union_test", thumbnail_side=96),
+    index=IndexSettings(pool="union_test", thumbnail_side=64),
 )
 
 PRESETS = {"small": SMALL, "toy": TOY, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}

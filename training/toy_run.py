@@ -41,15 +41,20 @@ ABOUT = {  # what the page says about the run, see ui/common/about.py
     "ask_with_text": [instructions(task)[0] for task in (7, 6, 8)],
     "ask_by_text": [instructions(task)[0] for task in (0, 1, 2)],
 }
-HEARTS = Scene("heart", "red", 3, "large", "left", "striped")
 EXAMPLES: tuple[tuple[str, str, Scene | None, tuple[int, ...]], ...] = (  # title, text, what the picture shows, tasks
-    ("In words", "Two large yellow stars at the top on black.", None, (0,)),
-    ("What does it show?", "", HEARTS, (3,)),
-    ("The same shapes elsewhere", "", HEARTS, (4,)),
-    ("The same, but …", "The same, but blue and at the right.", HEARTS, (7,)),
-    ("A question", "How many: small green crosses on black?", None, (1, 2)),
+    ("In words", "Two large brown stars at the top on stripes.", None, (0,)),
+    ("What does it show?", "", Scene("heart", "red", 3, "large", "left", "striped"), (3,)),
+    ("The same shapes elsewhere", "", Scene("triangle", "orange", 4, "small", "right", "dotted"), (4,)),
+    (
+        "The same, but …",
+        "The same, but blue and at the right.",
+        Scene("cross", "green", 2, "large", "top", "black"),
+        (7,),
+    ),
+    ("A question", "How many: blue hearts on stripes?", None, (1, 2)),
     ("A question about a picture", "What colour?", Scene("ring", "purple", 2, "small", "bottom", "white"), (6, 8)),
     ("A pair that training lacked", "Purple stars on black.", None, (0,)),
+    ("One word", "Diamonds.", None, (0, 2)),
 )
 
 
@@ -88,7 +93,7 @@ def add_examples(run: Path, work: Path) -> None:
         name = f"example-{number}.png" if scene else ""
         if scene:
             files[name] = work / name
-            picture(scene, random.Random(number)).save(files[name])
+            picture(scene, random.Random(number), framed=4 in tasks or 7 in tasks).save(files[name])
         asked = [{"instruction": instructions(task)[0], "target": TASKS[task][1].mbeir} for task in tasks]
         examples.append({"title": title, "text": text, "picture": name, "asked": asked})
     write_examples(run, examples, files)
