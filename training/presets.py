@@ -192,7 +192,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
     features=FeatureSettings(phrasings=2),
     quantizer=replace(
         SMALL.quantizer,
-        fusion=FusionConfig(TOY_DIM, branch=96, hidden=192),
+        fusion=FusionConfig(TOY_DIM, branch=64, hidden=128),
         quantizer=QuantizerConfig(TOY_DIM, levels=TOY_LEVELS, codebook_size=TOY_CODES, restart_ratio=1.0),
         upsample_to=0,
         half=True,
