@@ -115,10 +115,7 @@ class OODDetector:
         try:
             check_tensor_size(file)
             arrays = load_file(file)
-            means, thresholds = np.atleast_2d(arrays["mean"]), np.atleast_1d(arrays["threshold"])
-            whitenings = arrays["whitening"]
-            if whitenings.ndim == 2:  # of the shipped demo, which has one Gaussian without an axis for datasets
-                whitenings = whitenings[None]
+            means, whitenings, thresholds = arrays["mean"], arrays["whitening"], arrays["threshold"]
             features = len(texture(Image.new("RGB", (1, 1))))
             c = len(means)
             if not c:

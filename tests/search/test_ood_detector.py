@@ -147,14 +147,6 @@ def test_a_saved_detector_judges_as_before(of_drawings, tmp_path):
     assert np.array_equal(loaded.distances(asked), of_drawings.distances(asked))
 
 
-def test_a_file_with_one_gaussian_is_read_as_that_of_one_dataset(of_drawings, tmp_path):
-    arrays = {"mean": of_drawings.means[0], "whitening": of_drawings.whitenings[0]}
-    save_file(arrays | {"threshold": np.array(of_drawings.thresholds[0])}, tmp_path / FILE)
-    loaded, asked = OODDetector.load(tmp_path), np.array([texture(grainy(seed)) for seed in range(5)])
-    assert np.array_equal(loaded.distances(asked), of_drawings.distances(asked))
-    assert loaded.thresholds == of_drawings.thresholds
-
-
 @pytest.mark.parametrize(
     "arrays",
     [
