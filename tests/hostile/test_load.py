@@ -68,9 +68,9 @@ class Versions:
         else:
             text = f"{self.queries[self.rng.randrange(0, len(self.queries), 3)].text} {self.rng.random():.6f}"
             update.add(self.run, partial(uploaded_items, [(text, None)]), self.models)
-            self.engine.reload()
+            self.engine.versions.reload()
             self.added += [item.id for item in self.engine.index.items([self.engine.index.n - 1])]
-        self.engine.reload()
+        self.engine.versions.reload()
         self.keep()
 
     def keep(self):
@@ -183,7 +183,7 @@ def test_a_few_searches_while_the_index_changes_and_others_are_abandoned_are_rig
         load = Load(page.url, queries, 4, 60)
         for _ in range(3):
             versions.publish()
-            page.engine.reload()
+            page.engine.versions.reload()
         abandon(page.url, 4)
         while load.running():
             pass
