@@ -23,7 +23,7 @@ from genius.ui.security import check_editing, check_origins, read_logins
 if TYPE_CHECKING:
     from genius.ui.gradio_hooks import Page
 
-SHIPPED = (shipped_run("photos"), shipped_run("demo"))
+SHIPPED = (shipped_run("photos"), shipped_run("toy"))
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 MAKE_ONE = (
     "make one with: python -m genius.collections SOURCE... COLLECTION && "

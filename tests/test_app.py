@@ -30,15 +30,15 @@ def make_run(folder):
 
 
 def test_the_default_runs_are_the_shipped_ones_that_exist(tmp_path, monkeypatch):
-    assert [run.name for run in app.SHIPPED] == ["photos", "demo"]
+    assert [run.name for run in app.SHIPPED] == ["photos", "toy"]
     assert app.arguments([]).run is None and shipped_run("photos") in app.runs_to_serve(None)
-    monkeypatch.setattr(app, "SHIPPED", (tmp_path / "photos", tmp_path / "demo"))
+    monkeypatch.setattr(app, "SHIPPED", (tmp_path / "photos", tmp_path / "toy"))
     with pytest.raises(UserError, match="There is no run in .*; make one with"):
         app.runs_to_serve(None)
-    demo = make_run(tmp_path / "demo")
-    assert app.runs_to_serve(None) == [demo]
+    toy = make_run(tmp_path / "toy")
+    assert app.runs_to_serve(None) == [toy]
     photos = make_run(tmp_path / "photos")
-    assert app.runs_to_serve(None) == [photos, demo]
+    assert app.runs_to_serve(None) == [photos, toy]
 
 
 def test_two_runs_of_one_name_and_missing_ones_are_refused(tmp_path):

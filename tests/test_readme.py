@@ -40,7 +40,7 @@ INLINE = list(dict.fromkeys(command for readme in READMES for command in readmes
 PARSED = [command for command in COMMANDS if readmes.module_of(command)]
 SNIPPETS = [block for readme in READMES for block in readmes.blocks(readme, "python")]
 RUN = ("genius.collections", "training", "genius.evaluation", "genius.index")  # where they have only these words:
-WORDS = {"my-collection", "my-run", "my-demo", "photos", "products=shop", "holiday=photos", "0:1", "0:2"}
+WORDS = {"my-collection", "my-run", "my-toy", "photos", "products=shop", "holiday=photos", "0:1", "0:2"}
 WORDS |= {"--check", "--beams", "1,5,10,20,30,50", "add", "remove", "check", "compact"}
 CALLS_A_SERVER = "Client("
 

@@ -1,17 +1,27 @@
-"""The command that makes the run of the toy world."""
+"""The command that makes the run of the toy world, and the run that it made."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from genius.collections.layout import TASKS
 from genius.errors import UserError
 from genius.examples import read_examples
+from genius.index.store import Index
+from genius.metrics.factor_agreement import factor_table, read_factors
 from genius.reports import Report
-from genius.run import EXTRAS, PARTS, Run
+from genius.run import EXTRAS, PARTS, Run, shipped_run
+from genius.schema import Modality
+from genius.ui.common.about import About
 from tests.training.tiny import TINY, lay_out_by_principal_components
+from training.presets import TOY
 from training.settings import IndexSettings
-from training.toy_run import EXAMPLES, make
+from training.stage import recorded_settings
+from training.toy_run import EXAMPLES, LARGEST, make
+from training.toy_world import FACTORS
+
+SHIPPED = Run(shipped_run("toy"))
 
 
 def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatch):
@@ -28,3 +38,23 @@ def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatc
     assert {example.title for example in read_examples(run.path)} == {title for title, *_ in EXAMPLES}
     assert Report.load(run.path / "reports" / "retrieval.json").tables
     assert {0, 1, 2, 3, 4, 6, 7, 8} == set(TASKS) == {task for *_, tasks in EXAMPLES for task in tasks}
+
+
+def test_the_shipped_run_is_small_and_was_trained_with_the_preset():
+    files = [file for file in SHIPPED.path.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= LARGEST * 1e6
+    assert recorded_settings(SHIPPED) == TOY
+    about = About.read(SHIPPED.path, SHIPPED.manifest)
+    assert all(map(about.instructions_for, Modality))
+
+
+def test_the_first_level_of_the_shipped_run_encodes_colour_and_shape():
+    index = Index.load(SHIPPED.folder("index"))
+    rows = np.arange(index.n)
+    agreement = {
+        row["factor"]: row["levels"] for row in factor_table(index.codes(rows), read_factors(index.items(rows)))
+    }
+    assert set(agreement) == {*FACTORS, "asked"}
+    for factor, least in (("colour", 0.5), ("shape", 0.2)):
+        assert agreement[factor][0]["alone"] > least
+        assert max(abs(level["shuffled"]) for level in agreement[factor]) < 0.05

@@ -37,16 +37,16 @@ def test_an_example_over_http_fills_the_form_and_answers(ask):
 
 
 def test_the_header_says_what_is_served():
-    header = header_view(ServedRun(Path("demo"), "my-photos"), 1_234_567, (3, 256, 256), "cuda:0")
-    facts = ["collection my-photos", "1,234,567 items", "IDs of 3 codes", "run demo", "computed on cuda:0"]
+    header = header_view(ServedRun(Path("toy"), "my-photos"), 1_234_567, (3, 256, 256), "cuda:0")
+    facts = ["collection my-photos", "1,234,567 items", "IDs of 3 codes", "run toy", "computed on cuda:0"]
     assert header["facts"] == facts and not header["runs"]
-    several = header_view(ServedRun(Path("demo"), run_names=("photos", "demo")), 1, (3, 256), "cpu")
-    assert (several["run"], several["runs"]) == ("demo", ["photos", "demo"]) and "run demo" not in several["facts"]
+    several = header_view(ServedRun(Path("toy"), run_names=("photos", "toy")), 1, (3, 256), "cpu")
+    assert (several["run"], several["runs"]) == ("toy", ["photos", "toy"]) and "run toy" not in several["facts"]
 
 
 def test_header_about_and_kinds_of_result_follow_the_items():
     engine = FakeEngine()
-    blocks = page.build(engine, ServedRun(Path("demo"), about=About("Photographs")))
+    blocks = page.build(engine, ServedRun(Path("toy"), about=About("Photographs")))
     events = [event for event in blocks.fns.values() if event.name == "refresh"]
     (signal,) = (block for block in blocks.blocks.values() if block.elem_id == "signal-changed")
     assert {target for event in events for target in event.targets} == {(blocks._id, "load"), (signal._id, "sent")}
@@ -70,6 +70,6 @@ def test_a_tab_is_added_by_one_entry(monkeypatch):
         gr.Markdown("Hello", elem_id="bench-hello")
 
     monkeypatch.setitem(page.TABS, "bench", page.TabEntry("Bench", bench_tab))
-    blocks = page.build(FakeEngine(), ServedRun(Path("demo")))
+    blocks = page.build(FakeEngine(), ServedRun(Path("toy")))
     ids = {block.elem_id for block in blocks.blocks.values()}
     assert {"tab-bench", "bench-hello"} <= ids

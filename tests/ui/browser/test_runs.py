@@ -10,7 +10,7 @@ from genius.ui.common.about import About
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-NAMES = ("photos", "drawn world")
+NAMES = ("photos", "toy world")
 ABOUT = About("Photographs", ("<img src=x onerror=alert(1)>",), ("What is this?", "Find similar pictures."), True)
 
 
