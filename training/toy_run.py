@@ -44,11 +44,11 @@ ABOUT = {  # what the page says about the run, see ui/common/about.py
 EXAMPLES: tuple[tuple[str, str, Scene | None, tuple[int, ...]], ...] = (  # title, text, what the picture shows, tasks
     ("In words", "Two large brown stars at the top on stripes.", None, (0,)),
     ("What does it show?", "", Scene("heart", "red", 3, "large", "left", "striped"), (3,)),
-    ("The same shapes elsewhere", "", Scene("triangle", "orange", 4, "small", "right", "dotted"), (4,)),
+    ("The same shapes elsewhere", "", Scene("heart", "blue", 2, "small", "top", "dotted"), (4,)),
     (
         "The same, but …",
         "The same, but blue and at the right.",
-        Scene("cross", "green", 2, "large", "top", "black"),
+        Scene("cross", "green", 4, "large", "top", "black"),
         (7,),
     ),
     ("A question", "How many: blue hearts on stripes?", None, (1, 2)),
