@@ -17,7 +17,7 @@ MAX_VALUE = 2**26  # bytes of a text or thumbnail
 STEPS = 1_000_000  # instructions of SQLite between two looks at the clock
 MAX_SECONDS = 120  # that a query may take: a damaged file may have tables without an end
 CHECKED = 2**28  # bytes; all pages of a larger file are not read before it is used
-PAGE = 65_536  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
+PAGE = 32_768  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 KB wastes a quarter of it
 
 
 @contextmanager
