@@ -89,9 +89,9 @@ class PublishedCaptions:
     rates: tuple[float, float, float]
 
 
-def read_published(file: str) -> list[dict[str, str]]:
-    """The lines of a file of the folder."""
-    with (FOLDER / file).open(encoding="utf-8", newline="") as stream:
+def read_published(file: Path) -> list[dict[str, str]]:
+    """The lines of a table of published figures, by column."""
+    with file.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -102,7 +102,7 @@ def row_key(name: str) -> tuple[int, str]:
 
 
 def _paper_tables() -> tuple[PaperTable, ...]:
-    lines = read_published("retrieval.tsv")
+    lines = read_published(FOLDER / "retrieval.tsv")
     tables = []
     for name in dict.fromkeys(line["table"] for line in lines):
         of_table = [line for line in lines if line["table"] == name]
@@ -124,7 +124,7 @@ PUBLISHED_CAPTIONS = [
         line["zero-shot"] == "yes",
         (float(line["R@1"]), float(line["R@5"]), float(line["R@10"])),
     )
-    for line in read_published("captions.tsv")
+    for line in read_published(FOLDER / "captions.tsv")
 ]
 
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
 from genius import reports
-from genius.evaluation.paper import modalities_of
+from genius.evaluation.paper import modalities_of, read_published
 from genius.metrics.hit_rate import USUAL_CUT, headline_cut
 from genius.reports import Axis, Cell, Plot, Series, Table
 from training.ablations.trainer import Result
-from training.ablations.variants import FULL, TABLES, AblationTable, PaperColumn, Variant, search_name
+from training.ablations.variants import TABLES, AblationTable, PaperColumn, Variant, search_name
 
 LEVEL = 0.95
-BETTER, SOMEWHERE, NO_WORSE = "better", "better somewhere", "no worse"
+SOMEWHERE, NO_WORSE = "better somewhere", "no worse"
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 
 Results = Callable[[AblationTable, Variant], list[list[Result]]]  # of a variant in a table, by seed and column
@@ -45,26 +46,10 @@ class Claim:
     table: str
     better: str
     worse: str
-    kind: str = BETTER
+    kind: str
 
 
-CLAIMS = (
-    Claim("Modality-decoupled codes help (5.5)", "4", FULL, "w/o modality-decoupled"),
-    Claim("Query augmentation helps (5.5)", "4", FULL, "w/o query augmentation"),
-    Claim("Without L_cl almost nothing is found (5.5)", "4", FULL, "w/o L_cl"),
-    Claim("L_mse helps in some rows (5.5)", "4", FULL, "w/o L_mse", SOMEWHERE),
-    Claim("Larger codebooks help (5.5)", "5", "4096 × 9", "256 × 9"),
-    Claim("More levels help (5.5)", "5", "4096 × 9", "4096 × 5"),
-    Claim("Modality within quantization beats a classifier (C.2)", "S3", "modality-decoupled", "classifier"),
-    Claim("A classifier beats no modality code (C.2)", "S3", "classifier", "RQ w/o modality code"),
-    Claim("More beams help (C.3)", "S4", "30 beams", "1 beam"),
-    Claim("Larger decoders help (C.4)", "S5", "T5-base", "T5-small"),
-    Claim("A codebook of its own for each level is crucial (C.5)", "S6", "4096 × 9", "4096 × 9, shared"),
-    Claim("8192 × 17 is not better (C.5)", "S6", "4096 × 9", "8192 × 17", NO_WORSE),
-    Claim("GENIUS beats GRACE's structured IDs (5.4)", "S7", FULL, "GRACE, structured"),
-    Claim("GENIUS beats IRGen (5.4)", "S7", FULL, "IRGen"),
-    Claim("Re-ranking helps (5.4)", "S7", f"{FULL} + re-rank", FULL),
-)
+CLAIMS = tuple(Claim(**line) for line in read_published(Path(__file__).with_name("claims.tsv")))
 
 
 def build(tables: Sequence[AblationTable], results: Results) -> tuple[list[Table], list[Plot]]:

@@ -149,7 +149,7 @@ class Trainer:
         columns = {column.row: self.columns[column.row] for column in FIVE if column.row in self.columns}
         options = EvaluationOptions(
             SPLIT,
-            tuple(variant.beams for variant in BEAM_SIZES) if training.key == self.base.key else (BEAMS,),
+            BEAM_SIZES if training.key == self.base.key else (BEAMS,),
             self.limit,
             systems=tuple(SYSTEMS.values()),
             details=False,

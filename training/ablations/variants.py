@@ -3,18 +3,30 @@
 A variant is named as in the paper. It shares encoder and features with the run, and fusion and quantizer with every
 variant whose settings of them are equal. The encoders of Tables S8 and S9 are variants, too; only they are trained.
 
-Published figures are hit rates at 5 in percent, as printed; tables with S are those of the supplement.
+    variants.tsv    the rows of the other tables, with their hit rates at 5 in percent, as printed, and their changes
+
+Tables with S are those of the supplement; published figures of S7, S8 and S9 are those of genius/evaluation/published.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from genius.errors import UserError
-from genius.evaluation.paper import MSCOCO, OTHERWISE_IN_TABLE_3, PUBLISHED_CAPTIONS, ROWS, TABLE_8, TABLE_9, PaperTable
+from genius.evaluation.paper import (
+    MSCOCO,
+    OTHERWISE_IN_TABLE_3,
+    PUBLISHED_CAPTIONS,
+    ROWS,
+    TABLE_8,
+    TABLE_9,
+    PaperTable,
+    read_published,
+)
 from training.checkpoint import fingerprint
 from training.settings import Settings, with_stage_changes
 
@@ -120,34 +132,45 @@ class AblationTable:
         return f"Supplement, Table {self.number[1:]}" if self.number.startswith("S") else f"Table {self.number}"
 
 
-def change(*changes: str) -> Changes:
-    """The same changes of any run."""
-    return lambda base: changes
+def translated(change: str, base: Settings) -> tuple[str, ...]:
+    """A change of variants.tsv, as --set takes it. The paper's sizes become those of the run in proportion.
+
+    K stands for 4096 codes as the run's own number, M − 1 levels after the first for 8. `layers` and `widths` are
+    factors of the run's decoder, which stands for T5-small: those of T5-base and T5-large.
+    """
+    name, _, value = change.partition("=")
+    quantizer, decoder = base.quantizer.quantizer, base.decoder.decoder
+    if name == "K":
+        return (f"quantizer.quantizer.codebook_size={max(2, quantizer.codebook_size * int(value) // 4096)}",)
+    if name == "M":
+        after_first = round((quantizer.levels - 1) * (int(value) - 1) / 8)
+        return (f"quantizer.quantizer.levels={1 + max(1, after_first)}",)
+    if name in ("layers", "widths"):
+        fields = ("layers",) if name == "layers" else ("width", "ff_width", "heads")
+        return tuple(f"decoder.decoder.{field}={int(getattr(decoder, field) * float(value))}" for field in fields)
+    return (change,)
 
 
-def grid(codes: int, levels: int, *further: str) -> Changes:
-    """The paper's K × M: K is the same share of the run's as of 4096, as are the M − 1 levels after the first of 8."""
+def read_variants() -> dict[str, tuple[Variant, ...]]:
+    """Number of a table -> its rows in variants.tsv."""
+    rates = {
+        line.method: line.rates
+        for line in PUBLISHED_CAPTIONS
+        if line.of == line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
+    }
+    variants: dict[str, tuple[Variant, ...]] = {}
+    for line in read_published(Path(__file__).with_name("variants.tsv")):
+        name, changes = line["variant"], line["changes"].split()
+        published = tuple(map(float, line["published"].split()))
+        if line["table"] == "S7":
+            published = rates.get(name, ())
 
-    def changes(base: Settings) -> tuple[str, ...]:
-        size, after_first = base.quantizer.quantizer.codebook_size, base.quantizer.quantizer.levels - 1
-        return (
-            f"quantizer.quantizer.codebook_size={max(2, size * codes // 4096)}",
-            f"quantizer.quantizer.levels={1 + max(1, round(after_first * (levels - 1) / 8))}",
-            *further,
-        )
+        def change(base: Settings, changes: Sequence[str] = changes) -> tuple[str, ...]:
+            return tuple(setting for change in changes for setting in translated(change, base))
 
-    return changes
-
-
-def larger_decoder(layers: int, widths: float) -> Changes:
-    """The run's decoder in place of T5-small, made this many times larger, as T5-base and T5-large are."""
-    factors = {"layers": layers, "width": widths, "ff_width": widths, "heads": widths}
-
-    def changes(base: Settings) -> tuple[str, ...]:
-        sizes = {name: int(getattr(base.decoder.decoder, name) * factor) for name, factor in factors.items()}
-        return tuple(f"decoder.decoder.{name}={size}" for name, size in sizes.items())
-
-    return changes
+        variant = Variant(name, published, change, line["scheme"], int(line["beams"]), line["reranked"] == "yes")
+        variants[line["table"]] = (*variants.get(line["table"], ()), variant)
+    return variants
 
 
 def blip(base: Settings) -> tuple[str, ...]:
@@ -168,7 +191,7 @@ def blip(base: Settings) -> tuple[str, ...]:
 FUSED = "encoder.fusion=feature"
 ENCODERS: dict[str, Changes] = {
     "CLIP-SF": unchanged,
-    "CLIP-FF": change(FUSED),
+    "CLIP-FF": lambda base: (FUSED,),
     "BLIP-SF": blip,
     "BLIP-FF": lambda base: (*blip(base), FUSED),
 }
@@ -188,76 +211,18 @@ ALL = tuple(PaperColumn(*row) for row in ROWS)
 CAPTIONS = tuple(PaperColumn(0, "mscoco", cut) for cut in (1, 5, 10))
 COUNTERPARTS = tuple(dict.fromkeys(column.row for column in (*FIVE, *ALL)))  # in the order in which they are chosen
 
-FULL_GLOBAL, FULL_LOCAL = (55.4, 82.7, 28.3, 47.1, 20.5), (65.3, 83.4, 28.8, 47.4, 21.0)
-WITHOUT_MODALITY = (20.2, 73.2, 25.9, 34.3, 18.3), change("quantizer.quantizer.modality_code=none")
-WITHOUT_AUGMENTATION = change("decoder.augmentation=none")
-COMPONENTS = (
-    Variant(FULL, FULL_GLOBAL),
-    Variant("w/o modality-decoupled", *WITHOUT_MODALITY),
-    Variant("w/o query augmentation", (47.8, 67.7, 19.6, 38.8, 11.7), WITHOUT_AUGMENTATION),
-    Variant("w/o L_cl", (0.0, 0.1, 0.0, 0.0, 0.0), change("quantizer.contrastive_weight=0")),
-    Variant("w/o L_mse", (45.5, 83.1, 27.1, 35.2, 21.6), change("quantizer.mse_weight=0")),
-)
-GRID = (
-    Variant("4096 × 9", FULL_LOCAL, grid(4096, 9)),
-    Variant("4096 × 7", (65.2, 82.9, 25.3, 40.8, 23.1), grid(4096, 7)),
-    Variant("4096 × 5", (62.4, 81.5, 17.3, 33.1, 20.4), grid(4096, 5)),
-    Variant("1024 × 9", (66.4, 82.0, 24.7, 39.4, 24.5), grid(1024, 9)),
-    Variant("256 × 9", (61.2, 76.6, 18.3, 33.5, 18.3), grid(256, 9)),
-    Variant("1024 × 7", (64.3, 82.2, 24.6, 42.7, 16.4), grid(1024, 7)),
-    Variant("256 × 5", (53.4, 72.4, 9.7, 22.8, 13.0), grid(256, 5)),
-)
-MODALITY = "quantizer.quantizer.modality_code"
-FIRST_CODES = (
-    Variant("modality-decoupled", FULL_GLOBAL, change(f"{MODALITY}=emergent")),  # as in the published code
-    Variant("modality-decoupled, forced", (), change(f"{MODALITY}=forced")),  # as in the paper's text
-    Variant("classifier", (48.9, 79.2, 25.7, 37.5, 20.3), change(f"{MODALITY}=classifier")),
-    Variant("RQ w/o modality code", *WITHOUT_MODALITY),
-)
-BEAM_SIZES = (
-    Variant("1 beam", (24.2, 41.6, 5.1, 10.4, 4.9), beams=1),
-    Variant("5 beams", (55.6, 79.1, 15.9, 32.3, 18.0), beams=5),
-    Variant("10 beams", (62.8, 82.8, 22.4, 40.0, 20.4), beams=10),
-    Variant("20 beams", (66.5, 83.7, 28.3, 45.1, 21.1), beams=20),
-    Variant("30 beams", FULL_LOCAL, beams=30),
-    Variant("50 beams", (68.2, 83.3, 32.8, 50.0, 21.0), beams=50),
-)
-DECODER_SIZES = (
-    Variant("T5-small", FULL_LOCAL),
-    Variant("T5-base", (67.9, 83.5, 31.6, 48.0, 18.3), larger_decoder(2, 1.5)),
-    Variant("T5-large", (67.2, 83.2, 32.4, 50.4, 7.1), larger_decoder(4, 2)),
-)
-SHARED = "quantizer.quantizer.shared=true"
-LARGE_AND_SHARED = (
-    Variant("4096 × 9", FULL_LOCAL, grid(4096, 9)),
-    Variant("8192 × 17", (59.5, 81.8, 30.6, 44.8, 26.5), grid(8192, 17)),
-    Variant("4096 × 9, shared", (18.6, 19.3, 0.2, 1.7, 3.3), grid(4096, 9, SHARED)),
-)
-CAPTION_RATES = {
-    line.method: line.rates
-    for line in PUBLISHED_CAPTIONS
-    if line.of == line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
-}
-IDENTIFIERS = (
-    Variant("GRACE, numeric", CAPTION_RATES["GRACE, numeric"], WITHOUT_AUGMENTATION, "numeric"),
-    Variant("GRACE, string", CAPTION_RATES["GRACE, string"], WITHOUT_AUGMENTATION, "string"),
-    Variant("GRACE, semantic", CAPTION_RATES["GRACE, semantic"], WITHOUT_AUGMENTATION, "semantic"),
-    Variant("GRACE, structured", CAPTION_RATES["GRACE, structured"], WITHOUT_AUGMENTATION, "structured"),
-    Variant("DSI/NCI, hierarchical k-means", (), WITHOUT_AUGMENTATION, "hierarchical"),
-    Variant("IRGen", CAPTION_RATES["IRGen"], WITHOUT_AUGMENTATION, "residual"),
-    Variant(FULL, CAPTION_RATES[FULL]),
-    Variant(f"{FULL} + re-rank", CAPTION_RATES[f"{FULL} + re-rank"], reranked=True),
-)
+VARIANTS = read_variants()
+BEAM_SIZES = tuple(variant.beams for variant in VARIANTS["S4"])
 TABLES = {
     table.number: table
     for table in (
-        AblationTable("4", "Key components", "global", COMPONENTS, FIVE),
-        AblationTable("5", "Codebook size K × levels M", "local", GRID, FIVE),
-        AblationTable("S3", "How an ID encodes modality", "global", FIRST_CODES, FIVE),
-        AblationTable("S4", "Beam size", "local", BEAM_SIZES, FIVE),
-        AblationTable("S5", "Decoder size", "local", DECODER_SIZES, FIVE),
-        AblationTable("S6", "Large and shared codebooks", "local", LARGE_AND_SHARED, FIVE),
-        AblationTable("S7", "Identifiers of other generative retrievers", "local", IDENTIFIERS, CAPTIONS),
+        AblationTable("4", "Key components", "global", VARIANTS["4"], FIVE),
+        AblationTable("5", "Codebook size K × levels M", "local", VARIANTS["5"], FIVE),
+        AblationTable("S3", "How an ID encodes modality", "global", VARIANTS["S3"], FIVE),
+        AblationTable("S4", "Beam size", "local", VARIANTS["S4"], FIVE),
+        AblationTable("S5", "Decoder size", "local", VARIANTS["S5"], FIVE),
+        AblationTable("S6", "Large and shared codebooks", "local", VARIANTS["S6"], FIVE),
+        AblationTable("S7", "Identifiers of other generative retrievers", "local", VARIANTS["S7"], CAPTIONS),
         AblationTable("S8", "Encoders, local pools", "local", encoder_variants(TABLE_8), ALL),
         AblationTable("S9", "Encoders, global pools", "global", encoder_variants(TABLE_9), ALL),
     )

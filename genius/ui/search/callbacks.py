@@ -21,7 +21,7 @@ from genius.ui.common.components import UploadCache, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
 from genius.ui.common.links import SEARCH_FIELDS
-from genius.ui.common.saved_page import FILE_NAME, saved_page, saved_strip
+from genius.ui.common.saved_page import FILE_NAME, saved_page
 from genius.ui.monitoring import record_search
 from genius.ui.search import history, view
 from genius.ui.search.history import SearchRequest, quoted_label
@@ -148,13 +148,11 @@ class SearchCallbacks:
         answers[0].check_version(self.engine.index)
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: self.engine.index.thumbnail(row) for row in rows}
-        strip_data = [
+        strips = [
             follow(self.engine, self.namer, answers, column, initial_rank(answer))[0]
             for column, answer in enumerate(answers)
         ]
-        names = self.namer.labels()
-        strips = ["" if strip is None else saved_strip(strip, names) for strip in strip_data]
-        text = saved_page(answers, self.served.name, pictures, datetime.now(), strips)
+        text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
     def search_words(self, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
