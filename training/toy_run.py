@@ -7,6 +7,7 @@ Collection and training run are written to DIR. A killed command resumes where i
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,35 +28,12 @@ from training.shipping import add_shipping_arguments, check_destination, finish_
 from training.toy_world import SCENES, Scene, instructions, picture, write_world
 
 LARGEST = 4.0  # MB, of the shipped run
-ABOUT = {  # what the page says about the run, see ui/common/about.py
-    "title": "A toy world whose factors are known",
-    "paragraphs": [
-        "Drawn by a program: one to four equal shapes on a background. Six factors make a picture: shape, colour, "
-        "number, size, position and background. So what a code of an ID means can be measured: Codes says what its "
-        "items have in common, and Reports how much each level tells about each factor.",
-        "Everything was trained from scratch on this collection alone, in minutes on two processor cores, with "
-        "python -m training.toy_run. The model knows only the words and the pictures of this world: ask it about "
-        "shapes. Some pairs of shape and colour, such as purple stars, were in no picture that it learned from.",
-    ],
-    "ask": [instructions(task)[0] for task in (3, 4)],
-    "ask_with_text": [instructions(task)[0] for task in (7, 6, 8)],
-    "ask_by_text": [instructions(task)[0] for task in (0, 1, 2)],
+# What the page says about the run (ui/common/about.py; `ask` names tasks), and its examples
+PAGE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+ABOUT = {
+    name: [instructions(task)[0] for task in value] if name.startswith("ask") else value
+    for name, value in PAGE["about"].items()
 }
-EXAMPLES: tuple[tuple[str, str, Scene | None, tuple[int, ...]], ...] = (  # title, text, what the picture shows, tasks
-    ("In words", "Two large brown stars at the top on stripes.", None, (0,)),
-    ("What does it show?", "", Scene("heart", "red", 3, "large", "left", "striped"), (3,)),
-    ("The same shapes elsewhere", "", Scene("heart", "blue", 2, "small", "top", "dotted"), (4,)),
-    (
-        "The same, but …",
-        "The same, but blue and at the right.",
-        Scene("cross", "green", 4, "large", "top", "black"),
-        (7,),
-    ),
-    ("A question", "How many: blue hearts on stripes?", None, (1, 2)),
-    ("A question about a picture", "What colour?", Scene("ring", "purple", 2, "small", "bottom", "white"), (6, 8)),
-    ("A pair that training lacked", "Purple stars on black.", None, (0,)),
-    ("One word", "Diamonds.", None, (0, 2)),
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -89,13 +67,14 @@ def make(destination: Path, work: Path, settings: Settings, device: str, scenes:
 def add_examples(run: Path, work: Path) -> None:
     """Draw the pictures of the examples, and write these into the run."""
     examples, files = [], {}
-    for number, (title, text, scene, tasks) in enumerate(EXAMPLES):
+    for number, example in enumerate(PAGE["examples"]):
+        scene, tasks = example["scene"], example["tasks"]
         name = f"example-{number}.png" if scene else ""
         if scene:
             files[name] = work / name
-            picture(scene, random.Random(number), framed=4 in tasks or 7 in tasks).save(files[name])
+            picture(Scene(*scene), random.Random(number), framed=4 in tasks or 7 in tasks).save(files[name])
         asked = [{"instruction": instructions(task)[0], "target": TASKS[task][1].mbeir} for task in tasks]
-        examples.append({"title": title, "text": text, "picture": name, "asked": asked})
+        examples.append({"title": example["title"], "text": example["text"], "picture": name, "asked": asked})
     write_examples(run, examples, files)
 
 

@@ -12,6 +12,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -152,22 +153,17 @@ class Checker:
             if isinstance(item, LineError):
                 yield item
                 continue
-            key = id_key(item.id)
+            key, problem = id_key(item.id), partial(LineError, file, number)
             if not pool.add(key):
-                yield LineError(file, number, f"the candidate {item.id} is repeated")
+                yield problem(f"the candidate {item.id} is repeated")
             known = self._candidates.get(key)
             if known is None:
                 self._candidates[key] = item.modality
                 if name not in self._main:
-                    yield LineError(
-                        file, number, f"the candidate {item.id} is in no global pool, so training leaves it out"
-                    )
+                    yield problem(f"the candidate {item.id} is in no global pool, so training leaves it out")
             elif known != item.modality:
-                yield LineError(
-                    file,
-                    number,
-                    f"the candidate {item.id} is {item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line",
-                )
+                kinds = f"{item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line"
+                yield problem(f"the candidate {item.id} is {kinds}")
             if self._contents.add(item, key):
                 if known == item.modality:
                     message = f"the candidate {item.id} has another text or image than in an earlier line"
@@ -211,11 +207,8 @@ class Checker:
                 judgments, positives = judgments + 1, positives + judgment.relevant
                 modality = modalities.get(judgment.query)
                 if modality is None:
-                    yield LineError(
-                        file,
-                        number,
-                        f"the query {key_id(judgment.query)} is in no query file of this dataset and split",
-                    )
+                    missing = f"the query {key_id(judgment.query)} is in no query file of this dataset and split"
+                    yield LineError(file, number, missing)
                 elif judgment.relevant:
                     answered.add(judgment.query)
                     yield from self._positive(file, number, split, judgment.query, modality, judgment.candidate)
@@ -224,9 +217,8 @@ class Checker:
         for file, lines, keys in unanswered:
             for number, key in zip(lines, keys, strict=True):
                 if key not in answered:
-                    yield LineError(
-                        file, number, f"the query {key_id(key)} has no positive, neither here nor in the qrels"
-                    )
+                    missing = f"the query {key_id(key)} has no positive, neither here nor in the qrels"
+                    yield LineError(file, number, missing)
 
     def _row(self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery) -> Iterator[LineError]:
         """A query must belong to the task and the dataset of its file, as the first query does."""
@@ -238,11 +230,8 @@ class Checker:
         number_of_dataset = key_dataset(id_key(query.id))
         expected = self._dataset_ids.setdefault(dataset, number_of_dataset)
         if number_of_dataset != expected:
-            message = (
-                f"the query {query.id} is of dataset {number_of_dataset}, "
-                f"but earlier queries of {dataset} are of {expected}"
-            )
-            yield LineError(file, number, message)
+            earlier = f"but earlier queries of {dataset} are of {expected}"
+            yield LineError(file, number, f"the query {query.id} is of dataset {number_of_dataset}, {earlier}")
 
     def _positive(
         self, file: Path, number: int, split: str, query: int, query_modality: Modality, candidate: int
@@ -258,27 +247,23 @@ class Checker:
                 continue
             if table == layout.INSTRUCTIONS or split != "train":  # held-out ones are for evaluation only
                 self._uninstructed.add((table, row))
-                yield LineError(
-                    file,
-                    number,
-                    f"dataset {row[0]} has no instruction for {query_modality.mbeir!r} queries with "
-                    f"{modality.mbeir!r} candidates; add a line to {table}",
-                )
+                kinds = f"{query_modality.mbeir!r} queries with {modality.mbeir!r} candidates"
+                yield LineError(file, number, f"dataset {row[0]} has no instruction for {kinds}; add a line to {table}")
 
     def _image(self, file: Path, number: int, image: str | None) -> Iterator[LineError]:
         if image is None:
             return
+        problem = ""
         try:
             if not self._collection.image_path(image).is_file():
-                yield LineError(file, number, f"the image {image!r:.100} is missing")
-                return
+                problem = f"the image {image!r:.100} is missing"
         except UserError as error:
-            yield LineError(file, number, str(error))
-            return
+            problem = str(error)
         except OSError as error:  # such as a name that is too long
-            yield LineError(file, number, f"the image {image[:80]!r} cannot be read ({error.strerror})")
-            return
-        if self._opened is not None and (path := _checksum(image)) not in self._opened:
+            problem = f"the image {image[:80]!r} cannot be read ({error.strerror})"
+        if problem:
+            yield LineError(file, number, problem)
+        elif self._opened is not None and (path := _checksum(image)) not in self._opened:
             self._opened.add(path)
             self._unopened.append((file, number, image))
             if len(self._unopened) == WINDOW:

@@ -142,8 +142,8 @@ def iconic(draft: Draft, entries: Sequence[SourceEntry]) -> None:
                 for task in (4, 6, 8):
                     _offer(classes[task, name], split)
                 draft.ask(4, split, classes[4, name], image=entry.image)
+                question = wording.WHAT_IS_THIS[_stable_hash(entry.record.id) % len(wording.WHAT_IS_THIS)]
                 for task in (6, 8):
-                    question = _pick(wording.WHAT_IS_THIS, entry.record.id)
                     draft.ask(task, split, classes[task, name], text=question, image=entry.image)
 
 
@@ -182,10 +182,6 @@ def _sentence(entry: SourceEntry) -> str:
     if isinstance(entry.record.attributes[pairs[0][0]], list):
         return wording.keyword_sentence(", ".join(words for _, words in pairs), variant)
     return wording.attribute_sentence(dict(pairs), variant)
-
-
-def _pick(choices: Sequence[str], key: str) -> str:
-    return choices[_stable_hash(key) % len(choices)]
 
 
 def _stable_hash(key: str) -> int:

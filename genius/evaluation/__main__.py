@@ -12,13 +12,8 @@ import sys
 
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import (
-    add_collection_and_device,
     add_decoder_dtype,
-    add_limit,
-    add_rows,
-    add_run,
-    add_seed,
-    add_split,
+    add_evaluated,
     collection_of,
     command_line,
     command_parser,
@@ -38,17 +33,13 @@ MODULE = "genius.evaluation"
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(MODULE, __doc__)
-    add_run(parser)
-    add_collection_and_device(parser)
-    add_split(parser)
+    add_evaluated(parser)
     parser.add_argument(
         "--beams",
         default="50",
         metavar="N,N,…",
         help="beam sizes: the largest for the tables, all for the sweep (default: %(default)s)",
     )
-    add_limit(parser)
-    add_seed(parser, "instructions, samples and intervals")
     parser.add_argument(
         "--every-phrasing",
         action="store_true",
@@ -59,7 +50,13 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out queries without a positive in the index, where it holds one pool of the collection",
     )
-    add_rows(parser)
+    parser.add_argument(
+        "--rows",
+        type=lambda text: tuple(filter(None, text.split(","))),
+        default=(),
+        metavar="ROW,ROW,…",
+        help="only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks",
+    )
     parser.add_argument(
         "--items",
         default="",

@@ -30,13 +30,15 @@ def command_line(module: str, arguments: Sequence[str]) -> str:
     return shlex.join(["python", "-m", module, *arguments])
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
+def add_evaluated(parser: argparse.ArgumentParser) -> None:
+    """The run, and which queries of which collection it is asked."""
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
-
-
-def add_collection_and_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     add_device(parser)
+    parser.add_argument("--split", choices=SPLITS[1:], default="test", help="default: %(default)s")
+    limit = partial(parse_positive, "--limit")
+    parser.add_argument("--limit", type=limit, metavar="N", help="a sample of N queries per row")
+    add_seed(parser, "instructions, samples and intervals")
 
 
 def collection_of(run: Path, named: Path | None) -> Collection:
@@ -54,26 +56,6 @@ def collection_of(run: Path, named: Path | None) -> Collection:
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
-
-
-def add_split(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--split", choices=SPLITS[1:], default="test", help="default: %(default)s")
-
-
-def add_limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--limit", type=partial(parse_positive, "--limit"), metavar="N", help="a sample of N queries per row"
-    )
-
-
-def add_rows(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--rows",
-        type=lambda text: tuple(filter(None, text.split(","))),
-        default=(),
-        metavar="ROW,ROW,…",
-        help="only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks",
-    )
 
 
 def add_beams(parser: argparse.ArgumentParser) -> None:

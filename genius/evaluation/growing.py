@@ -26,11 +26,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
     add_beams,
-    add_collection_and_device,
-    add_limit,
-    add_run,
-    add_seed,
-    add_split,
+    add_evaluated,
     collection_of,
     command_line,
     command_parser,
@@ -113,9 +109,7 @@ def hit_rates(
 
 def main(arguments: list[str]) -> None:
     parser = command_parser(MODULE, __doc__)
-    add_run(parser)
-    add_collection_and_device(parser)
-    add_split(parser)
+    add_evaluated(parser)
     parser.add_argument(
         "--fractions",
         default="10,30,50",
@@ -123,8 +117,6 @@ def main(arguments: list[str]) -> None:
         help="percent of the grown collection that was added (default: 10,30,50)",
     )
     add_beams(parser)
-    add_limit(parser)
-    add_seed(parser, "instructions, samples and intervals")
     given = parser.parse_args(arguments)
     fractions = parse_integers(given.fractions, "--fractions", 1, 99)
     keep_freed_memory()

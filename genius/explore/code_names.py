@@ -58,12 +58,8 @@ class CodeName:
 
     @property
     def label(self) -> str:
-        return label_of(self.words)
-
-
-def label_of(words: Sequence[str]) -> str:
-    """The words of a name as they are shown."""
-    return ", ".join(words) or NO_COMMON_MEANING
+        """The words as they are shown."""
+        return ", ".join(self.words) or NO_COMMON_MEANING
 
 
 Names = Mapping[Pattern, CodeName]
@@ -212,7 +208,7 @@ class CodeNamer:
         """The names of these prefixes and of those beside them, computed now."""
         parents = {prefix[:-1] for prefix in prefixes}
         return {
-            format_pattern(matches.pattern, "."): label_of(words)
+            format_pattern(matches.pattern, "."): CodeName(words, ()).label
             for parent in sorted(parents)
             if parent or not self.forced
             for matches, words in _words_below(self.profiles, parent, False)

@@ -77,7 +77,9 @@ class Palette:
     def similarity(self, vector: np.ndarray) -> np.ndarray:
         """(m,) cosines of the items' embeddings with a vector (d,); −1 for removed items."""
         cosines = np.full(len(self.rows), -1, dtype=np.float32)
-        cosines[self.points] = similarity(self.index.embeddings, self.rows[self.points], vector)
+        for start in range(0, len(self.points), BLOCK_ROWS):
+            points = self.points[start : start + BLOCK_ROWS]
+            cosines[points] = np.asarray(self.index.embeddings[self.rows[points]], dtype=np.float32) @ vector
         return cosines
 
     def _grouped(self, values: np.ndarray, label: Callable[[int], str]) -> list[Group]:
@@ -97,15 +99,6 @@ def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = 
     if len(order) > most:
         groups.append(Group(f"{len(order) - most:,} others", np.flatnonzero(np.isin(number, order[most:])), None))
     return groups
-
-
-def similarity(embeddings: np.ndarray, rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """(m,) cosines of the embeddings at these rows with a vector (d,)."""
-    cosines = np.empty(len(rows), dtype=np.float32)
-    for start in range(0, len(rows), BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
-        cosines[part] = np.asarray(embeddings[rows[part]], dtype=np.float32) @ vector
-    return cosines
 
 
 def nearest_points(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -94,7 +94,7 @@ def narrowing(result: SearchResult, table: CodeTable, codes: Sequence[int] = ())
     steps, start = [], before
     for level, code in enumerate(codes):
         matches = table.match(codes[: level + 1])
-        settled = one_id(before)
+        settled = bool((before.packed[0] == before.packed[-1]).all())  # they are sorted, so all have the same ID
         if level < len(path):
             number = path[level]
             chosen = CodeChoice(code, _probability(tree, number), len(matches))
@@ -109,11 +109,6 @@ def narrowing(result: SearchResult, table: CodeTable, codes: Sequence[int] = ())
 def sample(matches: Matches) -> tuple[int, ...]:
     """(s,) rows of items, spread evenly over the IDs."""
     return tuple(spread(matches.rows, SHOWN).tolist())
-
-
-def one_id(matches: Matches) -> bool:
-    """Whether all of them have the same ID; they are sorted."""
-    return bool((matches.packed[0] == matches.packed[-1]).all())
 
 
 def _others(tree: BeamTree, number: int) -> tuple[CodeChoice, ...]:

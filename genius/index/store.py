@@ -86,15 +86,19 @@ class Index:
         config = read_config(folder / CONFIG)
         n, width = config.n, packed_bytes(config.code_sizes)
         packed = _read_array(folder / "ids.npy", (n, width), np.uint8, lambda ids: check_packed(ids, config.code_sizes))
-        modalities = np.array(_read_array(folder / "modalities.npy", (n,), np.uint8, _check_modalities))
+        modalities = np.array(
+            _read_array(folder / "modalities.npy", (n,), np.uint8, lambda read: read.max() >= len(Modality))
+        )
         errors = kept = None
         if (folder / ERRORS).exists():
-            errors = np.array(_read_array(folder / ERRORS, (n,), np.float32, _check_errors))
+            errors = np.array(
+                _read_array(folder / ERRORS, (n,), np.float32, lambda read: (np.isinf(read) | (read < 0)).any())
+            )
         if (folder / ROWS).exists():
             kept = _read_array(folder / ROWS, (n,), np.int32)
         segments = [segment_folder(folder, number) for number in range(len(config.segments))]
         vectors = [
-            _read_array(segment / EMBEDDINGS, (size, config.dim), np.float16, _check_embeddings)
+            _read_array(segment / EMBEDDINGS, (size, config.dim), np.float16, lambda read: not is_finite(read))
             for segment, size in zip(segments, config.segments, strict=True)
         ]
         places = RowMap(config.segments, kept)
@@ -169,28 +173,16 @@ def _ascend(kept: np.ndarray, end: int) -> bool:
 
 
 def _read_array(
-    file: Path, shape: tuple[int, ...], dtype: DTypeLike, check: Callable[[np.ndarray], None] | None = None
+    file: Path,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+    wrong: Callable[[np.ndarray], bool | None] = lambda array: False,
 ) -> np.ndarray:
-    """Memory-mapped. check: raises ValueError for numbers that do not fit. Raises UserError that names the file."""
+    """Memory-mapped. wrong: whether numbers cannot be those of an index. Raises UserError that names the file."""
     try:
         array = read_array(file, shape, dtype, mapped=True)
-        if check is not None:
-            check(array)
+        if wrong(array):
+            raise ValueError("a number is out of range")
         return array
     except (OSError, ValueError) as error:
         raise UserError(f"{file} does not fit its index ({one_line(error)}); build the index again") from None
-
-
-def _check_modalities(modalities: np.ndarray) -> None:
-    if modalities.max() >= len(Modality):
-        raise ValueError(f"{modalities.max()} is no modality")
-
-
-def _check_errors(errors: np.ndarray) -> None:
-    if np.isinf(errors).any() or (errors < 0).any():
-        raise ValueError("an error is infinite or below 0")
-
-
-def _check_embeddings(embeddings: np.ndarray) -> None:
-    if not is_finite(embeddings):
-        raise ValueError("an embedding holds a number that is not finite")

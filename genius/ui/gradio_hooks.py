@@ -221,7 +221,7 @@ class FairQueue(Queue):
         """The event to start next, if one may start; Gradio asks every millisecond."""
         waiting = self.waiting()
         free = [(event, queue) for event, queue in waiting if has_place(queue)]
-        ready = [(event, queue) for event, queue in free if listeners.has(event.session_hash, event._id)]
+        ready = [(event, queue) for event, queue in free if listeners[event.session_hash] or listeners[event._id]]
         if not ready and not any(self.active_jobs):
             ready = free
         if not ready:
@@ -253,18 +253,8 @@ def address_of(request: Any) -> str:
     return client_network(getattr(getattr(request, "client", None), "host", ""))
 
 
-class Listeners:
-    """The clients that read a stream of answers, each by its session, or a client of the API by its event."""
-
-    def __init__(self):
-        self.streams: Counter[str] = Counter()  # open ones by name
-
-    def has(self, *names: str) -> bool:
-        """Whether a client listens for an answer. names: those of its session and of its event."""
-        return any(self.streams[name] for name in names)
-
-
-listeners = Listeners()
+# The clients that read a stream of answers: open streams by session or, of a client of the API, by event
+listeners: Counter[str] = Counter()
 
 
 class Listening:
@@ -279,12 +269,13 @@ class Listening:
             return await self.app(scope, receive, send)
         query = parse_qs(scope["query_string"].decode("latin-1"))
         name = stream["event"] or query.get("session_hash", [""])[0]
-        listeners.streams[name] += 1
+        listeners[name] += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            listeners.streams[name] -= 1
-            listeners.streams += Counter()  # without those that nobody reads any more
+            listeners.subtract([name])
+            if not listeners[name]:
+                del listeners[name]
 
 
 class Sessions(StateHolder):

@@ -15,7 +15,6 @@ from genius.explore.map_colors import (
     group_by_value,
     map_picture,
     nearest_points,
-    similarity,
     spread_overlapping,
 )
 from tests.ui.fake_engine import FakeIndex
@@ -46,7 +45,7 @@ def test_the_palette_groups_drawn_items_by_modality_dataset_and_code():
     assert [group.label for group in palette.by_dataset()][:2] == ["birds", "<b>boats</b>"]
 
 
-def test_removed_items_have_no_color():
+def test_removed_items_have_neither_color_nor_similarity(monkeypatch):
     index, maps = FakeIndex(), many_maps()
     rows_of = index.rows_of
     index.rows_of = lambda ids: np.where(np.arange(len(ids)) % 3 == 1, -1, rows_of(ids))
@@ -55,16 +54,11 @@ def test_removed_items_have_no_color():
     assert palette.points.tolist() == kept
     for groups in (palette.by_modality(), palette.by_dataset(), palette.by_code(1)):
         assert np.array_equal(np.sort(np.concatenate([group.members for group in groups])), kept)
-    cosines = palette.similarity(np.ones(16, dtype=np.float32) / 4)
-    assert (cosines[1::3] == -1).all() and not (cosines[kept] == -1).any()
-
-
-def test_similarity_is_the_cosine(monkeypatch):
     monkeypatch.setattr(map_colors, "BLOCK_ROWS", 3)
-    rng = np.random.default_rng(0)
-    embeddings, vector = rng.normal(size=(20, 4)).astype(np.float16), rng.normal(size=4).astype(np.float32)
-    rows = np.array([1, 4, 5, 9, 13, 18, 19])
-    assert np.allclose(similarity(embeddings, rows, vector), embeddings[rows].astype(np.float32) @ vector)
+    vector = np.random.default_rng(0).normal(size=16).astype(np.float32)
+    cosines = palette.similarity(vector)
+    assert (cosines[1::3] == -1).all()
+    assert np.allclose(cosines[kept], np.float32(index.embeddings[palette.rows[kept]]) @ vector, atol=1e-3)
 
 
 def test_the_nearest_items_have_the_largest_weights():

@@ -18,7 +18,7 @@ from tests.training.tiny import TINY, lay_out_by_principal_components
 from training.presets import TOY
 from training.settings import IndexSettings
 from training.stage import recorded_settings
-from training.toy_run import EXAMPLES, LARGEST, make
+from training.toy_run import LARGEST, PAGE, make
 from training.toy_world import FACTORS
 
 SHIPPED = Run(shipped_run("toy"))
@@ -35,9 +35,9 @@ def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatc
 
     run = Run(tmp_path / "toy")
     assert all(map(run.has, (*PARTS, *EXTRAS))) and run.manifest["collection"] == "toy-world"
-    assert {example.title for example in read_examples(run.path)} == {title for title, *_ in EXAMPLES}
+    assert {example.title for example in read_examples(run.path)} == {example["title"] for example in PAGE["examples"]}
     assert Report.load(run.path / "reports" / "retrieval.json").tables
-    assert {0, 1, 2, 3, 4, 6, 7, 8} == set(TASKS) == {task for *_, tasks in EXAMPLES for task in tasks}
+    assert {0, 1, 2, 3, 4, 6, 7, 8} == set(TASKS) == {task for example in PAGE["examples"] for task in example["tasks"]}
 
 
 def test_the_shipped_run_is_small_and_was_trained_with_the_preset():

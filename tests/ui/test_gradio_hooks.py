@@ -67,7 +67,7 @@ class Visitor:
         event = self.post(text).raise_for_status().json()["event_id"]
         self.threads.append(threading.Thread(target=self.listen, args=(text, event), daemon=True))
         self.threads[-1].start()
-        wait_until(lambda: listeners.has(event))
+        wait_until(lambda: listeners[event])
 
     def listen(self, text, event):
         with suppress(httpx.RemoteProtocolError):  # the server ends before some answers

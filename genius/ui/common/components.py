@@ -17,7 +17,8 @@ from genius.collections.images import Part, open_image
 from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
-from genius.ui.common.formatting import MODALITY_NAMES
+from genius.search.checks import MAX_TEXT
+from genius.ui.common.formatting import MODALITY_NAMES, suggest_instructions
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.security import UPLOAD_LIFETIME
 
@@ -129,6 +130,25 @@ def query_picture(name: str, height: int) -> UploadedImage:
         alt_text="Your picture",
         elem_id=name,
     )
+
+
+def query_text(name: str, **layout: Any) -> gr.Textbox:
+    """The words of a query. name: its elem_id."""
+    return gr.Textbox(
+        label="Description",
+        placeholder="What are you looking for?",
+        max_length=MAX_TEXT,
+        lines=1,
+        max_lines=4,
+        elem_id=name,
+        **layout,
+    )
+
+
+def query_instruction(index: Index, name: str, **layout: Any) -> gr.Dropdown:
+    """The instruction of a query: one of the collection's, or the visitor's own. name: its elem_id."""
+    choices = suggest_instructions(index.instructions, None)
+    return gr.Dropdown(choices, value=None, label="Instruction", allow_custom_value=True, elem_id=name, **layout)
 
 
 class UploadCache:

@@ -129,13 +129,6 @@ WHY, HISTORY = "why-open", "past"  # elem_ids of sections of Search
 SIGNALS = ("ask", "use-as-query", "open-code", "run-example", "compare-example", "map-view", "changed")
 
 
-class CodeNamesPanel(Panel):
-    """Hands names of codes, {"0.17": "boat, sea"}, to the page's script, which shows them wherever a code stands."""
-
-    def __init__(self):
-        super().__init__("code-names", "common/code_names.js", visible="hidden")
-
-
 class CodePictures(Panel):
     """The pictures nearest to the mean of a code's items, for a code that a visitor points at. Hidden; its event `want`
     asks for the pictures of a prefix, which the page's script keeps."""
@@ -184,7 +177,7 @@ class Shared:
     compare_example: Signal  # the same: Compare compares it
     map_view: Signal  # name of a map: Map shows it
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
-    code_names: CodeNamesPanel  # names of codes by prefix, for the browser, which keeps all that it ever got
+    code_names: Panel  # {"0.17": "boat, sea"}: names of codes for the page's script, which keeps all it ever got
     code_pictures: CodePictures  # of codes that are pointed at
     searched: Signal  # True: Search has results, which its sections, if they are open, show
     explained_id: gr.State  # of the result of `last_query` that Why explains, or None
@@ -196,7 +189,7 @@ class Shared:
         return cls(
             tabs=tabs,
             **{name.replace("-", "_"): Signal(name) for name in SIGNALS},
-            code_names=CodeNamesPanel(),
+            code_names=Panel("code-names", "common/code_names.js", visible="hidden"),
             code_pictures=CodePictures(),
             searched=Signal("searched", (WHY, HISTORY)),
             explained_id=gr.State(None),

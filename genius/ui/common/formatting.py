@@ -16,23 +16,14 @@ from genius.schema import Item, Modality, Query, provenance_of, source_fields
 MODALITY_NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
 MODALITY_PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
 TARGET_ORDER = (Modality.TEXT, Modality.IMAGE, Modality.PAIR)  # of questions about a picture
-STAGES = {  # in the order they run
-    "encode": "encode",
-    "fuse": "fuse",
-    "beam": "beam search",
-    "expand": "expand buckets",
-    "rerank": "re-rank",
-    "fetch": "fetch",
-    "judge": "picture check",
-}
-STAGE_NOTES = {  # what a stage does, for people outside the field
-    "encode": "Turn words and picture into numbers, their embeddings",
-    "fuse": "Combine the numbers of words and picture into one vector, from which the ID is written",
-    "beam": "Write IDs code by code, always keeping the best beginnings: the beam",
-    "expand": "Look up the items of each ID, its bucket",
-    "rerank": "Order these items by how well they fit the query",
-    "fetch": "Read texts and pictures of the results",
-    "judge": "See whether the picture is unlike those of the collection",
+STAGES = {  # of a search, in their order: name, and what the stage does, for people outside the field
+    "encode": ("encode", "Turn words and picture into numbers, their embeddings"),
+    "fuse": ("fuse", "Combine the numbers of words and picture into one vector, from which the ID is written"),
+    "beam": ("beam search", "Write IDs code by code, always keeping the best beginnings: the beam"),
+    "expand": ("expand buckets", "Look up the items of each ID, its bucket"),
+    "rerank": ("re-rank", "Order these items by how well they fit the query"),
+    "fetch": ("fetch", "Read texts and pictures of the results"),
+    "judge": ("picture check", "See whether the picture is unlike those of the collection"),
 }
 QUERY_PICTURE_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin

@@ -161,24 +161,20 @@ def _encoding_sentence(milliseconds: Mapping[str, float]) -> str:
 
 def _stage_times(milliseconds: Mapping[str, float]) -> str:
     return ", ".join(
-        f"{formatting.STAGES.get(stage, stage)} {formatting.milliseconds(time)}" for stage, time in milliseconds.items()
+        f"{formatting.STAGES.get(stage, (stage,))[0]} {formatting.milliseconds(time)}"
+        for stage, time in milliseconds.items()
     )
 
 
 def _system_view(results: SystemResults, agreement: Agreement, number: int, slowest: float) -> dict[str, Any]:
     return {
         "name": results.system.name,
-        "how": results.system.how + weight_note(results.weight),
+        "how": results.system.how + ("" if results.weight is None else f" Decoder weight {results.weight:g}."),
         "time": formatting.milliseconds(results.total),
         "share": results.total / slowest if slowest else 0.0,
         "stages": _stage_times(results.milliseconds),
         "only": int(agreement.found_by_one[number].sum()),
     }
-
-
-def weight_note(weight: float | None) -> str:
-    """The decoder's weight against codeword geometry, as a sentence after another; empty for a dense search."""
-    return "" if weight is None else f" Decoder weight {weight:g}."
 
 
 def _pair_view(agreement: Agreement, first: int, other: int) -> dict[str, Any] | None:

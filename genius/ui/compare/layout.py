@@ -7,8 +7,7 @@ from functools import partial
 import gradio as gr
 
 from genius.explore.comparison import Comparison
-from genius.search.checks import MAX_BEAMS, MAX_TEXT
-from genius.ui.common import formatting
+from genius.search.checks import MAX_BEAMS
 from genius.ui.common.components import (
     BEAMS_NOTE,
     LATEST,
@@ -16,7 +15,9 @@ from genius.ui.common.components import (
     Panel,
     PartOfPicture,
     introduction,
+    query_instruction,
     query_picture,
+    query_text,
     target_choice,
     weight_slider,
 )
@@ -39,25 +40,8 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=2, min_width=240):
             picture = query_picture("compare-picture", height=160)
             part = PartOfPicture("compare-part", "compare-picture")
-        text = gr.Textbox(
-            label="Description",
-            placeholder="What are you looking for?",
-            max_length=MAX_TEXT,
-            lines=1,
-            max_lines=4,
-            scale=3,
-            min_width=260,
-            elem_id="compare-text",
-        )
-        instruction = gr.Dropdown(
-            formatting.suggest_instructions(engine.index.instructions, None),
-            value=None,
-            scale=3,
-            min_width=260,
-            label="Instruction",
-            allow_custom_value=True,
-            elem_id="compare-instruction",
-        )
+        text = query_text("compare-text", scale=3, min_width=260)
+        instruction = query_instruction(engine.index, "compare-instruction", scale=3, min_width=260)
         with gr.Column(scale=2, min_width=220):
             compare = gr.Button("Compare", variant="primary", elem_id="compare-go")
             compare_last = gr.Button("Compare the last search", interactive=False, elem_id="compare-last")

@@ -20,7 +20,7 @@ from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
 from genius.ui.common.item_card import chosen_item_view, item_card_view
 from genius.ui.map import view
-from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_figure, map_figure
+from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_traces, map_figure
 
 if TYPE_CHECKING:
     from genius.index.store import Index
@@ -58,8 +58,8 @@ class MapCallbacks:
         else:
             figure, note, table = self.cached_map(index, name, color, level, queries)
         query = PlacedQuery(last.description, *nearest_points(cosines))
-        query_figure = last_query_figure(query, self.maps, self.view_names.index(name)).to_dict()
-        return figure | {"data": [*figure["data"], *query_figure["data"]]}, note, table
+        traces = last_query_traces(query, self.maps, self.view_names.index(name))
+        return figure | {"data": [*figure["data"], *traces]}, note, table
 
     def draw(
         self, index: Index, name: str, color: str, level: float, queries: str, cosines: np.ndarray | None = None

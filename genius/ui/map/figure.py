@@ -53,10 +53,12 @@ class Drawing:
 
 
 def map_figure(drawing: Drawing) -> Figure:
-    """Items below, queries over them; the visitor's last query, of `last_query_figure`, belongs on top."""
+    """Items below, queries over them; the visitor's last query, of `last_query_traces`, belongs on top."""
     all_places, items = drawing.maps.places[drawing.view], len(drawing.maps.keys)
     places, query_places = spread_overlapping(all_places[:items]), all_places[items:]
-    traces = _value_traces(drawing, places) if drawing.values is not None else _group_traces(drawing, places)
+    traces = _item_traces(drawing, places)
+    if drawing.values is not None:
+        traces = [_color_bar(*_valued_points(drawing)[1]), *traces]
     if drawing.show_queries and len(query_places):
         traces += _query_traces(drawing, places, query_places)
     return base_layout(Figure(traces)).update_layout(
@@ -70,11 +72,6 @@ def map_figure(drawing: Drawing) -> Figure:
     )
 
 
-def last_query_figure(query: PlacedQuery, maps: Maps, view: int) -> Figure:
-    """The visitor's last query alone, on one view of the maps."""
-    return Figure(_last_query_traces(query, spread_overlapping(maps.places[view][: len(maps.keys)])))
-
-
 def group_colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
     """A color per group; beyond seven groups they repeat, lighter and darker."""
     if by_modality:
@@ -85,64 +82,58 @@ def group_colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
     ]
 
 
-def _group_traces(drawing: Drawing, places: np.ndarray) -> list[dict[str, Any]]:
-    """A trace per group and modality: the color shows the group, the shape the modality."""
-    traces = []
-    for group, color in zip(drawing.groups, group_colors(drawing.groups, drawing.by_modality), strict=True):
-        in_legend = False
+def _item_traces(drawing: Drawing, places: np.ndarray) -> list[dict[str, Any]]:
+    """A trace per color and modality, which the shape shows: plotly takes much longer to color points one by one.
+
+    Each name is once in the legend. Dicts, because Figure copies and checks a Scattergl a second time.
+    """
+    size = LARGE_POINT if len(places) <= MAX_LARGE_POINTS else SMALL_POINT
+    traces, named = [], set()
+    for color, label, points in _colored_points(drawing):
         for modality in Modality:
-            points = group.members[drawing.modalities[group.members] == modality]
-            if len(points):
-                traces.append(
-                    _item_trace(
-                        drawing,
-                        places,
-                        points,
-                        modality,
-                        color,
-                        name=escaped(group.label),
-                        legendgroup=group.label,
-                        showlegend=not in_legend,
-                        opacity=0.3 if group.value is None else 0.75,
-                        hovertemplate=" · ".join(dict.fromkeys([escaped(group.label), MODALITY_NAMES[modality]]))
-                        + "<extra></extra>",
-                    )
-                )
-                in_legend = True
+            these, kind = points[drawing.modalities[points] == modality], MODALITY_NAMES[modality]
+            if not len(these):
+                continue
+            name = escaped(label or kind)
+            if drawing.values is None:
+                look = {"opacity": 0.3 if color == UNGROUPED_COLOR else 0.75}
+                hover = " · ".join(dict.fromkeys([name, kind]))
+            else:
+                look, hover = {"text": drawing.values[these]}, f"similarity %{{text:.3f}} · {kind}"
+            traces.append(
+                look
+                | {
+                    "type": "scattergl",
+                    "x": places[these, 0],
+                    "y": places[these, 1],
+                    "customdata": these.astype(np.int32),
+                    "mode": "markers",
+                    "marker": {"symbol": MODALITY_SYMBOLS[modality], "size": size, "color": color},
+                    "name": name,
+                    "legendgroup": name,
+                    "showlegend": name not in named,
+                    "hovertemplate": f"{hover}<extra></extra>",
+                }
+            )
+            named.add(name)
     return traces
 
 
-def _value_traces(drawing: Drawing, places: np.ndarray) -> list[Scatter | dict[str, Any]]:
-    """The highest values on top of the others, on one scale for all modalities.
+def _colored_points(drawing: Drawing) -> list[tuple[str, str, np.ndarray]]:
+    """(color, label, points) of each group, or of each shade of the values, without a label, the highest on top."""
+    if drawing.values is None:
+        colors = group_colors(drawing.groups, drawing.by_modality)
+        return [(color, group.label, group.members) for color, group in zip(colors, drawing.groups, strict=True)]
+    points, (low, high) = _valued_points(drawing)
+    shades = np.searchsorted(np.linspace(low, high, len(SHADES) + 1)[1:-1], drawing.values[points], side="right")
+    return [(color, "", points[shades == shade]) for shade, color in enumerate(SHADES)]
 
-    A trace per shade and modality, because plotly takes much longer to color points one by one.
-    """
+
+def _valued_points(drawing: Drawing) -> tuple[np.ndarray, tuple[float, float]]:
+    """The points that are drawn, and the lowest and the highest of their values."""
     points = np.concatenate([group.members for group in drawing.groups])
     values = drawing.values[points]
-    low, high = float(values.min()), float(values.max())
-    shades = np.searchsorted(np.linspace(low, high, len(SHADES) + 1)[1:-1], values, side="right")
-    traces, named = [_color_bar(low, high)], set()
-    for shade, color in enumerate(SHADES):
-        for modality in Modality:
-            these = points[(shades == shade) & (drawing.modalities[points] == modality)]
-            if len(these):
-                name = MODALITY_NAMES[modality]
-                traces.append(
-                    _item_trace(
-                        drawing,
-                        places,
-                        these,
-                        modality,
-                        color,
-                        name=name,
-                        legendgroup=name,
-                        showlegend=name not in named,
-                        text=drawing.values[these],
-                        hovertemplate=f"similarity %{{text:.3f}} · {name}<extra></extra>",
-                    )
-                )
-                named.add(name)
-    return traces
+    return points, (float(values.min()), float(values.max()))
 
 
 def _color_bar(low: float, high: float) -> Scatter:
@@ -161,22 +152,6 @@ def _color_bar(low: float, high: float) -> Scatter:
             "showscale": True,
             "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
         },
-    )
-
-
-def _item_trace(
-    drawing: Drawing, places: np.ndarray, points: np.ndarray, modality: Modality, color: str, **rest: Any
-) -> dict[str, Any]:
-    """rest: the other attributes. A dict, because Figure copies and checks a Scattergl a second time."""
-    size = LARGE_POINT if len(places) <= MAX_LARGE_POINTS else SMALL_POINT
-    return dict(
-        type="scattergl",
-        x=places[points, 0],
-        y=places[points, 1],
-        customdata=points.astype(np.int32),
-        mode="markers",
-        marker={"symbol": MODALITY_SYMBOLS[modality], "size": size, "color": color},
-        **rest,
     )
 
 
@@ -221,31 +196,21 @@ def _lines(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return lines[..., 0].ravel(), lines[..., 1].ravel()
 
 
-def _last_query_traces(query: PlacedQuery, places: np.ndarray) -> list[Scatter]:
-    """A star at the weighted mean of its nearest items, with a line to each."""
-    nearest = places[query.points]
+def last_query_traces(query: PlacedQuery, maps: Maps, view: int) -> list[dict[str, Any]]:
+    """The visitor's last query on one view of the maps: a star at the mean of its nearest items, a line to each."""
+    nearest = spread_overlapping(maps.places[view][: len(maps.keys)])[query.points]
     place = query.weights @ nearest
     x, y = _lines(place, nearest)
-    title = escaped(query.title)
-    return [
-        Scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            hoverinfo="skip",
-            showlegend=False,
-            line={"color": LAST_QUERY_COLOR, "width": 1},
-            opacity=0.6,
-        ),
-        Scatter(
-            x=place[:1],
-            y=place[1:],
-            mode="markers",
-            name="your last query",
-            marker={"symbol": "star", "size": 18, "color": LAST_QUERY_COLOR, "line": {"color": "#fff", "width": 1.5}},
-            hovertemplate=f"your last query: {title}<extra></extra>",
-        ),
+    lines = {"color": LAST_QUERY_COLOR, "width": 1}
+    star = {"symbol": "star", "size": 18, "color": LAST_QUERY_COLOR, "line": {"color": "#fff", "width": 1.5}}
+    hover = f"your last query: {escaped(query.title)}<extra></extra>"
+    shared = {"type": "scatter", "name": "your last query"}
+    traces = [
+        shared
+        | {"x": x, "y": y, "mode": "lines", "hoverinfo": "skip", "showlegend": False, "line": lines, "opacity": 0.6},
+        shared | {"x": place[:1], "y": place[1:], "mode": "markers", "marker": star, "hovertemplate": hover},
     ]
+    return Figure(traces).to_dict()["data"]
 
 
 def _shade(color: str, round_number: int) -> str:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import gradio as gr
 
-from genius.search.checks import MAX_BEAMS, MAX_TEXT
-from genius.ui.common import formatting, links
+from genius.search.checks import MAX_BEAMS
+from genius.ui.common import links
 from genius.ui.common.components import (
     BEAMS_NOTE,
     LATEST,
@@ -19,7 +19,9 @@ from genius.ui.common.components import (
     Panel,
     PartOfPicture,
     UploadedImage,
+    query_instruction,
     query_picture,
+    query_text,
     target_choice,
     weight_slider,
 )
@@ -136,22 +138,9 @@ def form_for(context: Context) -> Form:
     part = PartOfPicture("part", "picture")
     pictured = gr.Textbox(visible="hidden", elem_id="pictured")
     suggestions = Panel("quick", "search/quick.js")
-    text = gr.Textbox(
-        label="Description",
-        placeholder="What are you looking for?",
-        max_length=MAX_TEXT,
-        lines=1,
-        max_lines=4,
-        elem_id="text",
-    )
-    instruction = gr.Dropdown(
-        formatting.suggest_instructions(index.instructions, None),
-        value=None,
-        label="Instruction",
-        allow_custom_value=True,
-        elem_id="instruction",
-        info="What kind of result you want. Choose one or write your own.",
-    )
+    text = query_text("text")
+    kind_of_result = "What kind of result you want. Choose one or write your own."
+    instruction = query_instruction(index, "instruction", info=kind_of_result)
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Accordion("Settings", open=False, elem_id="settings"):
         target = target_choice(index, "target")

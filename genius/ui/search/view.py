@@ -13,7 +13,6 @@ from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, Sear
 from genius.ui.common.formatting import (
     MODALITY_NAMES,
     MODALITY_PLURALS,
-    STAGE_NOTES,
     STAGES,
     count,
     data_uri,
@@ -171,12 +170,13 @@ def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     total = sum(times.values())
     return [
         {
-            "name": STAGES[stage],
-            "note": STAGE_NOTES[stage],
-            "time": milliseconds(time),
-            "share": time / total if total else 0.0,
+            "name": name,
+            "note": note,
+            "time": milliseconds(times[stage]),
+            "share": times[stage] / total if total else 0.0,
         }
-        for stage, time in times.items()
+        for stage, (name, note) in STAGES.items()
+        if stage in times
     ]
 
 

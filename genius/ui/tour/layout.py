@@ -5,11 +5,14 @@ The steps come from the run (genius.explore.tour). The address of a step is ?tou
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+import pandas as pd
 
 from genius.errors import UserError
 from genius.examples import Example
@@ -24,14 +27,8 @@ if TYPE_CHECKING:
     from genius.index.store import Index
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
-REVEALED = {  # elem_id of the part of the page that a step is about
-    TourStep.INSTRUCTIONS: "cards",
-    TourStep.STRIP: "strip",
-    TourStep.SHARED: "codes-summary",
-    TourStep.PATTERN: "codes-items",
-    TourStep.MAP: "map",
-    TourStep.DENSE: "compare",
-}
+# By TourStep: the elem_id of the part of the page that it is about, and what it says
+STEPS = pd.read_csv(Path(__file__).with_name("steps.tsv"), sep="\t", quoting=csv.QUOTE_NONE, index_col="step")
 NOTHING = "This run has nothing for a tour: it needs examples, pictures whose IDs begin alike, or maps."
 
 
@@ -50,7 +47,7 @@ def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], several:
         "step": step,
         "title": title,
         "text": text,
-        "reveals": REVEALED[step],
+        "reveals": STEPS.reveals[step],
         "picture": data_uri(small_webp(asked)) if asked else None,
         "pair": [{**item, "shared": shared_prefix(*(shown["codes"] for shown in items))} for item in items]
         if step == TourStep.SHARED
@@ -66,42 +63,12 @@ def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], several:
 
 def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
     """Title and text of a step."""
-    shared = len(tour.shared)
-    return {
-        TourStep.INSTRUCTIONS: (
-            f"One picture, {spelled(instructions)} instructions",
-            "The picture is the same in every column; only the instruction differs. From its words the search knows "
-            "what you want: a text, a picture, or both.",
-        ),
-        TourStep.STRIP: (
-            "How an answer is found",
-            "Every item has an ID, a short sequence of codes from coarse to fine. The search writes the ID of what it "
-            "expects, one code at a time; below each code stand the items that are still possible.",
-        ),
-        TourStep.SHARED: (
-            "Similar things have similar IDs",
-            f"These two pictures share their first {spelled(shared)} codes and differ after that. Nobody assigned the "
-            "codes; they were learned from the collection.",
-        ),
-        TourStep.PATTERN: (
-            "Codes have a meaning",
-            f"These are all items with the codes {format_pattern(tour.pattern)}. The star stands for any kind of item, "
-            "so pictures and texts of the same thing come together.",
-        ),
-        TourStep.MAP: (
-            "What the codes keep",
-            "Each point is an item, and similar items lie near each other. On the second map only the codes are left "
-            "of each item; groups that stay together kept their meaning.",
-        ),
-        TourStep.DENSE: (
-            "The same question, asked the usual way",
-            "Dense search compares the query with every single item. Generation writes the ID instead. Here are the "
-            "answers of both side by side, with their times.",
-        ),
-    }[step]
+    spelled = {"instructions": spell(instructions), "shared": spell(len(tour.shared))}
+    title, text = STEPS.loc[step, ["title", "text"]]
+    return title.format(**spelled), text.format(**spelled, pattern=format_pattern(tour.pattern))
 
 
-def spelled(number: int) -> str:
+def spell(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
