@@ -46,7 +46,7 @@ from torch import Tensor
 
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam_state import TRACE_FACTOR, Beams, Continuations, Prefixes, Recorder
-from genius.search.scoring import Scorer, Scores
+from genius.search.scoring import Scorer, Scores, sort_keys
 from genius.trie.trie import Trie
 
 MODES = ("exact", "set", "fast")
@@ -165,16 +165,11 @@ def _continuations(prefixes: Prefixes, trie: Trie, scores: Scores, decoded: Tens
 def best_positions(scores: Tensor, ids: Tensor, query: Tensor, queries: int, width: int) -> Tensor:
     """Positions (b, ≤ width) of the highest scores of each query, best first, padded with −1.
 
-    scores, ids, query (c,); query ascending, ids below 2³². Equal scores are ordered by `ids`. Score and ID become one
-    integer, so that a single top-k decides, independently of the rest of the batch.
+    scores, ids, query (c,); query ascending, ids below 2³². Equal scores are ordered by `ids`.
     """
     sizes = torch.bincount(query, minlength=queries)
     starts = sizes.cumsum(0) - sizes
-    bits = (scores + 0.0).view(torch.int32)  # + 0.0 turns −0 into 0
-    ordered = bits ^ (bits >> 31 & 0x7FFFFFFF)  # integers in the order of the floats
     keys = torch.full((queries, int(sizes.max())), PADDING, device=scores.device)
-    keys[query, torch.arange(len(query), device=query.device) - starts[query]] = (ordered.long() << 32) + (
-        0xFFFFFFFF - ids
-    )
+    keys[query, torch.arange(len(query), device=query.device) - starts[query]] = sort_keys(scores, ids)
     top, place = keys.topk(min(width, keys.shape[1]))
     return torch.where(top > PADDING, starts[:, None] + place, -1)

@@ -22,6 +22,21 @@ class Scores(NamedTuple):
     bounds: Tensor  # (r, k) the most that this code and all codes after it can add
 
 
+def sort_keys(scores: Tensor, ids: Tensor) -> Tensor:
+    """Integers (…, c) in the order of scores (…, c), and of falling `ids` (c,) below 2³² where these are equal.
+
+    So a single top-k decides, independently of the rest of a batch.
+    """
+    bits = (scores + 0.0).view(torch.int32)  # + 0.0 turns −0 into 0
+    return ((bits ^ (bits >> 31 & 0x7FFFFFFF)).long() << 32) + (0xFFFFFFFF - ids)
+
+
+def key_scores(keys: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores and ids that `sort_keys` made keys of."""
+    bits = (keys >> 32).int()
+    return (bits ^ (bits >> 31 & 0x7FFFFFFF)).view(torch.float32), 0xFFFFFFFF - (keys & 0xFFFFFFFF)
+
+
 class Scorer:
     """Blends the decoder's log-probabilities with the geometry of the codes."""
 

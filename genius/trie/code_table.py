@@ -90,7 +90,7 @@ class CodeTable:
         matches nothing.
         """
         prefix = pattern[: pattern.index(None)] if None in pattern else pattern
-        below = self._range(prefix)
+        below = self.range(prefix)
         matches = Matches(prefix, self.table.rows[below], self.table.packed[below], self._fields)
         for level, code in enumerate(pattern):
             if level >= len(prefix) and code is not None:
@@ -101,7 +101,7 @@ class CodeTable:
         """(k,) number of items with each code of this level."""
         return np.bincount(read_level(self.table.packed, self._fields[level]), minlength=self.code_sizes[level])
 
-    def _range(self, prefix: Pattern) -> slice:
+    def range(self, prefix: Pattern) -> slice:
         """The table positions of the items below a prefix."""
         open_sizes = self.code_sizes[len(prefix) :]
         ends = pack(

@@ -1,0 +1,192 @@
+"""Scan: score every ID by geometry, at the speed of memory.
+
+    score of an ID = 2⟨z, ẑ⟩ − ‖ẑ‖² = ‖z‖² − ‖z − ẑ‖²
+
+2⟨z, ẑ⟩ is a sum of M numbers from a table of 2⟨z, e⟩ for all codewords (asymmetric distance computation: Jégou et al.
+2011, "Product quantization for nearest neighbor search"). ‖ẑ‖² is no such sum, for the codewords of a residual
+quantizer are not orthogonal, so it is kept: 4 bytes an item.
+
+IDs that begin alike lie next to each other in the ID table, so a scan of what lies below some prefixes is a scan of
+ranges. On a CPU the loop is compiled (scan_kernel.py), in the background: until that is done, and on a GPU, torch adds
+the same numbers in the same order, so the result is the same to the last bit.
+
+Shapes: n items, b queries, d dim, M levels, k results, r ranges, p prefixes, c codewords of all levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.search.codewords import Codewords
+from genius.search.scoring import key_scores, sort_keys
+from genius.trie.code_table import CodeTable
+from genius.trie.ids import expand_ranges
+from genius.trie.pool import Pool
+
+if TYPE_CHECKING:
+    from genius.search.scan_kernel import Kernels
+
+BLOCK = 1 << 16  # items that a thread scans before it takes others
+TOGETHER, FEW = 16, 4  # queries that are scanned together; fewer than FEW are scanned one after another
+PADDING = -(0x7F800001 << 32)  # the key of no item: score −∞
+PREFIX_LEVELS = 2  # codes of the prefixes that `Scan.near` chooses from
+
+Ranges = tuple[np.ndarray, np.ndarray]  # low and high (r,): positions low … high − 1 of the ID table, disjoint
+
+
+class Scanned(NamedTuple):
+    """The best items of each query, best first; equal scores in the order of the ID table. Padded with −1 and −∞."""
+
+    positions: Tensor  # (b, k) in the ID table
+    scores: Tensor  # (b, k)
+
+
+class Scan:
+    """The items of one pool, to be scanned; any number of threads may share it."""
+
+    def __init__(self, pool: Pool, codewords: Codewords):
+        self._table, self._trie, self._codewords = pool.table, pool.trie, codewords
+        self.norms = squared_norms(pool, codewords)  # (n,) on the trie's device
+        self._kernels = compiling(pool.table.code_sizes) if pool.trie.device.type == "cpu" else None
+
+    def best(self, z: Tensor, k: int, prefix: tuple[int, ...] = ()) -> Scanned:
+        """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes."""
+        below = CodeTable(self._table).range(prefix)
+        return self._scan(z, k, [(np.array([below.start]), np.array([below.stop]))])
+
+    def near(self, z: Tensor, k: int, share: float) -> Scanned:
+        """As `best`, of the items below the prefixes that are nearest to z, as many as hold this share of all items."""
+        low, high, codes, norms = self._prefixes
+        scores = _total(self._codewords.products(z), codes, norms)  # (b, p)
+        order = scores.argsort(dim=1, descending=True, stable=True).cpu().numpy()
+        ranges = []
+        for best in order:
+            enough = np.searchsorted(np.cumsum((high - low)[best]), share * len(self._table)) + 1
+            chosen = np.sort(best[:enough])
+            ranges.append((low[chosen], high[chosen]))
+        return self._scan(z, k, ranges)
+
+    def _scan(self, z: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
+        """ranges: those of all queries, or of each."""
+        products = self._codewords.products(z)  # (b, c)
+        if self._kernels is not None and self._kernels.done():
+            keys = self._compiled_keys(self._kernels.result(), products.numpy(), k, ranges)
+        elif len(ranges) == 1:
+            keys = self._plain_keys(products, k, *ranges[0])
+        else:
+            keys = torch.cat([self._plain_keys(one, k, *own) for one, own in zip(products.split(1), ranges)])
+        scores, positions = key_scores(keys)
+        return Scanned(positions.masked_fill_(keys == PADDING, -1), scores)
+
+    def _plain_keys(self, products: Tensor, k: int, low: np.ndarray, high: np.ndarray) -> Tensor:
+        """(b, k) the largest keys."""
+        best = torch.full((len(products), k), PADDING, device=products.device)
+        for _, positions in _pieces(expand_ranges(low, high)[1], BLOCK):
+            at = torch.from_numpy(positions).to(products.device)
+            scores = _total(products, self._codewords.numbers_at(self._trie, at), self.norms[at])
+            best = torch.cat([best, sort_keys(scores, at)], dim=1).topk(k).values
+        return best
+
+    def _compiled_keys(self, kernels: Kernels, products: np.ndarray, k: int, ranges: Sequence[Ranges]) -> Tensor:
+        """(b, k) the largest keys. Each thread has heaps of its own for the queries that it takes a part of."""
+        size = TOGETHER if len(ranges) == 1 and len(products) >= FEW else 1
+        work = []  # (first query, its or their products, ranges)
+        for first in range(0, len(products), size):
+            part = np.ascontiguousarray(products[first : first + size].T).ravel()
+            work += [(first, part, *piece) for piece in _split(*ranges[0 if len(ranges) == 1 else first])]
+        waiting, packed, norms = iter(work), self._packed, self.norms.numpy()
+
+        def scan() -> np.ndarray:
+            heaps = np.full((len(products), k), PADDING)
+            for first, part, low, high in waiting:
+                if size == 1:
+                    kernels.one(packed, norms, part, low, high, heaps[first])
+                else:
+                    kernels.several(packed, norms, part, low, high, heaps[first : first + size])
+            return heaps
+
+        threads = max(1, min(torch.get_num_threads(), len(work)))
+        others = [_threads().submit(scan) for _ in range(threads - 1)]
+        heaps = [scan(), *(other.result() for other in others)]
+        return torch.from_numpy(np.concatenate(heaps, axis=1)).topk(k).values
+
+    @cached_property
+    def _packed(self) -> np.ndarray:
+        """(n · B,) packed IDs as the kernels read them; a copy only where an ID is shorter than a word."""
+        from genius.search.scan_kernel import row_bytes
+
+        packed = self._table.packed
+        missing = row_bytes(self._table.code_sizes) - packed.shape[1]
+        return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing))) if missing else packed).ravel()
+
+    @cached_property
+    def _prefixes(self) -> tuple[np.ndarray, np.ndarray, Tensor, Tensor]:
+        """Of all prefixes of PREFIX_LEVELS codes: ranges (p,), codewords (p, PREFIX_LEVELS), ‖ẑ‖² (p,)."""
+        codes = CodeTable(self._table)
+        begins = np.zeros(len(self._table), dtype=bool)
+        begins[0] = True
+        for level in range(PREFIX_LEVELS):
+            column = codes.match(()).codes(level)
+            begins[1:] |= column[1:] != column[:-1]
+        low = np.flatnonzero(begins)
+        numbers = self._codewords.numbers(self._table, low)[:, :PREFIX_LEVELS]
+        return low, np.append(low[1:], len(self._table)), numbers, self._codewords.sums(numbers).square().sum(1)
+
+
+def squared_norms(pool: Pool, codewords: Codewords) -> Tensor:
+    """‖ẑ‖² of each item's quantized vector, by position in the ID table: (n,) float32 on the trie's device."""
+    norms = torch.empty(len(pool.table), device=pool.trie.device)
+    for first, positions in _pieces(np.arange(len(norms)), BLOCK // 4):
+        numbers = codewords.numbers_at(pool.trie, torch.from_numpy(positions).to(norms.device))
+        norms[first : first + len(positions)] = codewords.sums(numbers).square().sum(1)
+    return norms
+
+
+@lru_cache
+def compiling(code_sizes: tuple[int, ...]) -> Future[Kernels]:
+    """The kernels for these codes, which are compiled in the background, once."""
+
+    def build() -> Kernels:
+        from genius.search.scan_kernel import build_kernels  # numba takes half a second to import
+
+        return build_kernels(code_sizes)
+
+    return _in_background(build)
+
+
+def _in_background(function: Callable[[], Any]) -> Future:
+    return ThreadPoolExecutor(1, "compile").submit(function)
+
+
+@lru_cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, torch.get_num_threads() - 1), "scan")
+
+
+def _total(products: Tensor, numbers: Tensor, norms: Tensor) -> Tensor:
+    """(b, t) scores: products (b, c), codewords of the items (t, M), ‖ẑ‖² (t,); summed level by level, as compiled."""
+    scores = -norms.expand(len(products), -1)
+    for level in numbers.T:
+        scores = scores + products.index_select(1, level)
+    return scores
+
+
+def _split(low: np.ndarray, high: np.ndarray) -> list[Ranges]:
+    """The same ranges in parts of about BLOCK items."""
+    owner, start = expand_ranges(np.zeros_like(low), -(-(high - low) // BLOCK))
+    start = low[owner] + start * BLOCK
+    end = np.minimum(start + BLOCK, high[owner])
+    part = (np.cumsum(end - start) - 1) // BLOCK
+    cuts = np.flatnonzero(np.diff(part)) + 1
+    return list(zip(np.split(start, cuts), np.split(end, cuts), strict=True))
+
+
+def _pieces(values: np.ndarray, size: int) -> Iterator[tuple[int, np.ndarray]]:
+    return ((first, values[first : first + size]) for first in range(0, len(values), size))

@@ -1,0 +1,166 @@
+"""genius/search/scan.py on both of its paths, against distances worked out one item at a time in float64."""
+
+import numba
+import numpy as np
+import pytest
+import torch
+
+from genius.search import scan as module
+from genius.search import scan_kernel
+from genius.search.codewords import Codewords
+from genius.search.scan import FEW, Scan, compiling
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
+
+DIM = 5
+COMPILED = pytest.mark.parametrize("compiled", [True, False])
+LAYOUTS = [
+    (3, 4, 5, 6),
+    (3, 256, 256),
+    (3, 256, 256, 256, 256, 256, 256, 256, 256),
+    (3, 4096, 4096, 4096),
+    (7, 60_000, 2),
+]
+
+
+def world(sizes, n: int, whole_numbers: bool = False, seed: int = 0) -> tuple[Pool, Codewords]:
+    """Items of which many begin alike and some share an ID. whole_numbers: so few that many scores are equal."""
+    rng = np.random.default_rng(seed)
+    some = [rng.integers(size, size=min(size, 4)) for size in sizes]
+    codes = np.stack([rng.choice(choices, size=n) for choices in some], axis=1)
+    pool = Pool.build(pack(codes, sizes), sizes, rng.permutation(n))
+    words = [rng.integers(-1, 2, (size, DIM)) if whole_numbers else rng.normal(size=(size, DIM)) for size in sizes]
+    return pool, Codewords([torch.from_numpy(book.astype(np.float32)) for book in words])
+
+
+def queries(count: int, whole_numbers: bool = False) -> torch.Tensor:
+    drawn = torch.randn(count, DIM, generator=torch.Generator().manual_seed(1))
+    return drawn.round() if whole_numbers else drawn
+
+
+def scan_of(pool: Pool, codewords: Codewords, compiled: bool, monkeypatch) -> Scan:
+    scan = Scan(pool, codewords)
+    if compiled:
+        compiling(pool.table.code_sizes).result()
+    else:
+        monkeypatch.setattr(scan, "_kernels", None)
+    return scan
+
+
+def distances(pool: Pool, codewords: Codewords, z: np.ndarray) -> np.ndarray:
+    """(n,) −‖z − ẑ‖² of each position."""
+    books = [book.double().numpy() for book in codewords.codebooks]
+    return np.array(
+        [
+            -((z - sum(book[c] for book, c in zip(books, codes))) ** 2).sum()
+            for codes in pool.table.codes(np.arange(len(pool.table)))
+        ]
+    )
+
+
+@COMPILED
+@pytest.mark.parametrize("sizes", LAYOUTS)
+@pytest.mark.parametrize("n, k, block", [(1, 3, 7), (300, 7, 7), (300, 400, 1 << 16)])
+def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(sizes, n, k, block, compiled, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", block)
+    pool, codewords = world(sizes, n)
+    scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(FEW + 1)
+    for asked in (z, z[:1]):
+        found = scan.best(asked, k)
+        for query, position, score in zip(asked.double().numpy(), found.positions, found.scores, strict=True):
+            expected = distances(pool, codewords, query)
+            assert sorted(position[:n].tolist())[0] >= 0 and len(set(position[:n].tolist())) == min(n, k)
+            np.testing.assert_allclose(score[:n] - (query**2).sum(), expected[position[:n]], atol=1e-4)
+            np.testing.assert_allclose(expected[position[:n]], -np.sort(-expected)[:k], atol=1e-4)
+            assert (position[n:] == -1).all() and torch.isneginf(score[n:]).all()
+
+
+@COMPILED
+@pytest.mark.parametrize("block", [11, 1 << 16])
+def test_equal_scores_are_in_the_order_of_the_table(block, compiled, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", block)
+    pool, codewords = world((3, 8, 8), 400, whole_numbers=True)
+    z = queries(FEW + 3, whole_numbers=True)
+    found = scan_of(pool, codewords, compiled, monkeypatch).best(z, 50)
+    for query, positions in zip(z.double().numpy(), found.positions.tolist(), strict=True):
+        expected = distances(pool, codewords, query)
+        assert positions == sorted(range(400), key=lambda position: (-expected[position], position))[:50]
+
+
+@pytest.mark.parametrize("count", [1, FEW + 3])
+def test_compiled_or_not_the_scores_are_the_same_to_the_last_bit(count, monkeypatch):
+    pool, codewords = world((3, 256, 256, 256), 400)
+    mine, plain = (scan_of(pool, codewords, how, monkeypatch).best(queries(count), 50) for how in (True, False))
+    assert torch.equal(mine.positions, plain.positions) and torch.equal(mine.scores, plain.scores)
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 16)
+    pool, codewords = world((3, 256, 256), 500)
+    scan = scan_of(pool, codewords, True, monkeypatch)
+    results = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        module._threads.cache_clear()
+        results.append(scan.best(queries(9), 20))
+    module._threads.cache_clear()
+    for found in results[1:]:
+        assert torch.equal(found.positions, results[0].positions) and torch.equal(found.scores, results[0].scores)
+
+
+@COMPILED
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 11)
+    pool, codewords = world((3, 4, 5), 200)
+    prefix = tuple(pool.table.codes(77)[:length].tolist())
+    below = [p for p in range(200) if tuple(pool.table.codes(p)[:length].tolist()) == prefix]
+    scan = scan_of(pool, codewords, compiled, monkeypatch)
+    whole, found = scan.best(queries(2), 200), scan.best(queries(2), 200, prefix)
+    for everything, positions in zip(whole.positions.tolist(), found.positions.tolist(), strict=True):
+        assert positions[: len(below)] == [position for position in everything if position in below]
+
+
+@COMPILED
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("count", [1, FEW + 1])
+def test_the_nearest_prefixes_are_those_that_hold_the_share(share, count, compiled, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 11)
+    pool, codewords = world((3, 4, 5, 6), 300)
+    scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(count)
+    found, whole = scan.near(z, 300, share), scan.best(z, 300)
+    codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :2].tolist()]
+    for query, positions, everything in zip(z.double().numpy(), found.positions.tolist(), whole.positions.tolist()):
+        books = [book.double().numpy() for book in codewords.codebooks]
+        nearest = sorted(
+            set(codes), key=lambda prefix: ((query - books[0][prefix[0]] - books[1][prefix[1]]) ** 2).sum()
+        )
+        held = np.cumsum([codes.count(prefix) for prefix in nearest])
+        chosen = nearest[: int(np.searchsorted(held, share * 300)) + 1]
+        expected = [position for position in everything if codes[position] in chosen]
+        assert positions[: len(expected)] == expected and set(positions[len(expected) :]) <= {-1}
+
+
+def test_without_a_folder_for_its_cache_the_loop_is_compiled_all_the_same(monkeypatch):
+    compile_it = numba.njit
+
+    def no_folder(*given, cache=False, **named):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return compile_it(*given, **named)
+
+    monkeypatch.setattr(scan_kernel.numba, "njit", no_folder)
+    pool, codewords = world((3, 9), 50)
+    scan = Scan(pool, codewords)
+    kernels = scan_kernel.build_kernels((3, 9))
+    monkeypatch.setattr(
+        scan, "_kernels", type("Done", (), {"done": lambda self: True, "result": lambda self: kernels})()
+    )
+    assert scan.best(queries(1), 9).positions.tolist() == Scan(pool, codewords).best(queries(1), 9).positions.tolist()
+
+
+def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
+    never = module.Future()
+    monkeypatch.setattr(module, "compiling", lambda sizes: never)
+    pool, codewords = world((3, 4, 5), 60)
+    assert len(set(Scan(pool, codewords).best(queries(2), 60).positions[0].tolist())) == 60
