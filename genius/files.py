@@ -109,6 +109,13 @@ def link_or_copy(file: Path, link: Path) -> None:
         shutil.copy2(file, link)
 
 
+def link_files(source: Path, folder: Path) -> None:
+    """Link, or copy, all files below `source` into a folder, so that they are the same byte by byte."""
+    for file in source.rglob("*"):
+        if file.is_file():
+            link_or_copy(file, folder / file.relative_to(source))
+
+
 def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[np.ndarray]) -> None:
     """Write a .npy file block by block along the first axis.
 

@@ -90,10 +90,13 @@ class Checkpoints:
             if old.name not in (f"epoch-{epoch}", f"epoch-{best['epoch']}"):
                 shutil.rmtree(old)
 
-    def epochs_since_best(self) -> int:
-        """How many epochs were saved after the one with the highest score; 0 before the first."""
+    def should_stop(self, patience: int) -> bool:
+        """Whether so many epochs were saved after the one with the highest score; 0: never. Says so."""
         state = self._state()
-        return state["epoch"] - state["best"]["epoch"] if state else 0
+        stopping = patience > 0 and bool(state) and state["epoch"] - state["best"]["epoch"] >= patience
+        if stopping:
+            print(f"{self.stage}: stopping, because the last epochs were no better on validation")
+        return stopping
 
     def load_best(self, model: nn.Module) -> int:
         """Load the weights of the epoch with the highest score; -> that epoch."""

@@ -101,8 +101,7 @@ def fit(
     has_geometry = is_main() and targets.quantizer is not None
     geometry_recall = validation.candidate_recall(decoder, 0.0) if has_geometry else None
     for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
-        if settings.patience and checkpoints.epochs_since_best() >= settings.patience:
-            print("decoder: stopping, because the last epochs were no better on validation")
+        if checkpoints.should_stop(settings.patience):
             break
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         decoder.train()

@@ -21,6 +21,7 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
 from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles
+from genius.encoding.image_loader import enough_pixels
 from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.files import link_or_copy, write_json
@@ -58,7 +59,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
     def fill(name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int) -> int:
-        opener = partial(open_item_image, collection)
+        opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
         folder, workers = run.path / "features" / name, arguments.workers
         return fill_files(folder, source, inputs, n, phrasings, encoder, opener, settings.batch, workers, cache)[1]
 

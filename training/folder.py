@@ -1,63 +1,60 @@
 """Make folders of images, with or without texts, searchable by a pretrained encoder, whose weights stay unchanged.
 
     python -m training.folder FOLDER... RUN
+    python -m training.folder FOLDER... RUN --train
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained laion2b_s34b_b79k
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
     python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
     python -m training.folder FOLDER... RUN --model local-dir:FOLDER
 
-Without --model, the encoder is that of the shipped run of photographs, and nothing is downloaded. With --model, it is
-any open_clip model.
+Without --model, all models are those of the shipped run of photographs: nothing is downloaded or trained. With --model,
+the encoder is any open_clip model, and the IDs are k-means codes of its embeddings, searched by their geometry alone.
+With --train, models of the folders' own are trained, too (own_models.py), and kept if they find more.
 
-The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it; features,
-quantizer, decoder and index follow, in sizes that fit the collection. If the folders have no texts, queries are
-generated (pseudo_queries.py). A killed command resumes where it stopped when you run it again.
+The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it. Its items become
+searchable a thousand at a time. A killed command resumes where it stopped when you run it again.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import shutil
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from genius.collections.from_folders import build, named
-from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser
-from genius.files import disk_errors_explained, link_or_copy
+from genius.explore.code_names import PART as NAMES
+from genius.explore.code_names import CodeName, read_names, save_names
+from genius.files import disk_errors_explained, link_files
 from genius.models.encoder import MODEL_SOURCES, Encoder
-from genius.run import Run, shipped_run
-from training import features
-from training.__main__ import train
+from genius.run import BUILT_FROM, Run, shipped_run
+from training.block_index import index_in_blocks
 from training.command_line import Arguments, add_set_argument
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
+from training.own_models import train_own_models
 from training.pairs import CandidateTable
-from training.presets import SMALL
-from training.pseudo_queries import RECIPE, Recipe, check_images, write_pseudo_queries
+from training.presets import SMALL, settings_for
+from training.pseudo_queries import RECIPE, Recipe
 from training.settings import Settings, with_changes, with_stage_changes
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
 PHOTOS = shipped_run("photos")
-SHIPPED_ENCODER = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
+SHIPPED = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
+LINKED = ("encoder", "fusion", "quantizer", "decoder", "ranker")  # parts of the shipped run
 COLLECTION = "collection"
-PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
-MIN_CODES, MAX_CODES = 16, 4096  # per level
-MAX_LEVELS = 9
-QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
-MIN_EPOCHS, MAX_EPOCHS = 4, 40
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.folder", __doc__)
     parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
-    parser.add_argument("run", type=Path, help="the directory to train into")
+    parser.add_argument("run", type=Path, help="the directory to make")
     parser.add_argument(
         "--model",
         default="",
@@ -70,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="TAG|FILE",
         help="weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file",
     )
+    parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
@@ -86,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = stage_arguments(
         options.sources, options.run, options.model, options.pretrained, options.seed, device, workers
     )
-    make_searchable(options.sources, arguments, options.set)
+    make_searchable(options.sources, arguments, options.set, options.train)
 
 
 def stage_arguments(
@@ -100,32 +98,38 @@ def stage_arguments(
 ) -> Arguments:
     """Arguments of the stages, as yet with the sizes of `small`.
 
-    model: "" is the encoder of the shipped run of photographs; its checksum then stands for the weights.
+    model: "" stands for the shipped run of photographs; the checksum of its encoder then stands for the weights.
     Raises UserError for a source without a name, and if there is no such run.
     """
     root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
     if not model:
-        model, pretrained = SHIPPED_ENCODER, photo_run().digest("encoder")
+        model, pretrained = SHIPPED, photo_run().digest("encoder")
     encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
     batched = replace(SMALL.features, batch=CPU_BATCH) if device == "cpu" else SMALL.features
     return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, features=batched, seed=seed), device, workers)
 
 
 def make_searchable(
-    sources: Sequence[str], arguments: Arguments, changes: Sequence[str] = (), recipe: Recipe = RECIPE
+    sources: Sequence[str],
+    arguments: Arguments,
+    changes: Sequence[str] = (),
+    learn: bool = False,
+    recipe: Recipe = RECIPE,
 ) -> None:
-    """Run the steps that are not done. changes: of settings, as --set takes them, but for those of the encoder.
+    """Do what is not done yet. changes: of settings, as --set takes them, but for those of the encoder.
 
-    Raises UserError if a change is impossible, the model cannot be loaded, a source cannot be used, the run was made
-    from other sources or cannot be written, or another process is changing it.
+    learn: also train models on these sources. Raises UserError if a change is impossible, the model cannot be loaded, a
+    source cannot be used, the run was made from other sources or cannot be written, or another process is changing it.
     """
-    check_changes(arguments.settings, changes)
+    check_changes(arguments.settings, changes, learn)
     with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
-        _make_searchable(sources, arguments, changes, recipe)
+        _make_searchable(sources, arguments, changes, learn, recipe)
+    page = shlex.join(["python", "app.py", "--run", str(arguments.run)])
+    print(f"done: {page}")
 
 
-def check_changes(settings: Settings, changes: Sequence[str]) -> None:
-    """Raises UserError for a setting that is unknown, impossible, or settled before the others: encoder and seed."""
+def check_changes(settings: Settings, changes: Sequence[str], learn: bool) -> None:
+    """Raises UserError for a setting that is unknown, impossible, settled before the others, or of no use."""
     with_stage_changes(settings, *changes)
     for change in changes:
         if change.startswith("encoder."):
@@ -135,9 +139,13 @@ def check_changes(settings: Settings, changes: Sequence[str]) -> None:
             )
         if change.startswith("seed="):
             raise UserError(f"--set {change}: expected --seed {change.removeprefix('seed=')}")
+        if change.startswith(("quantizer.", "decoder.")) and not learn:
+            raise UserError(f"--set {change}: nothing is trained with it; add --train")
 
 
-def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], recipe: Recipe) -> None:
+def _make_searchable(
+    sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool, recipe: Recipe
+) -> None:
     path = arguments.run
     if not arguments.collection.exists():
         for _, source in map(named, sources):
@@ -145,94 +153,51 @@ def _make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequ
     record_sources(Run(path), sources)
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
-    refusal = None
     if is_main() and not arguments.collection.exists():
         for row in build(sources, arguments.collection):
-            print(row)
-        if refusal := small_collection_error(Collection(arguments.collection)):
-            shutil.rmtree(arguments.collection)  # or else the same command would not see what the user adds
-    if refusal := broadcast_object(refusal):
-        raise refusal
-    collection = Collection(arguments.collection)
-    items, dim = len(CandidateTable.read(collection)), embedding_dim(Run(path))
+            print(row, flush=True)
+    barrier()
+    collection, dim = Collection(arguments.collection), embedding_dim(Run(path))
+    items = len(CandidateTable.read(collection))
 
     def arguments_for(pairs: int) -> Arguments:
         return replace(arguments, settings=with_changes(settings_for(arguments.settings, dim, items, pairs), changes))
 
-    if broadcast_object(lacks_queries(collection, Run(path))):
-        generate_queries(collection, arguments_for(0), recipe)
-    train(arguments_for(sum(1 for _ in collection.queries("train"))))
-
-
-def small_collection_error(collection: Collection) -> UserError | None:
-    """Why training would refuse what the folders give, with what their owner can do."""
-    try:
-        if not collection.rows():
-            check_images(collection)
-            return None
-    except UserError as error:
-        return error
-    counts = {split: sum(1 for _ in collection.queries(split)) for split in ("train", "val")}
-    if min(counts.values()) >= MIN_QUERIES:
-        return None
-    found = " and ".join(f"{count} {split}" for split, count in counts.items())
-    return UserError(
-        f"the texts give {found} queries, training needs at least {MIN_QUERIES} of each: add images with texts, or say "
-        "in a column `split` of their table which are train and which are val"
-    )
+    if is_main():
+        index_in_blocks(arguments_for(0))
+    barrier()
+    if learn:
+        train_own_models(arguments_for, recipe)
 
 
 def publish_encoder(arguments: Arguments) -> None:
-    """The stage that replaces the encoder's training. Raises UserError if the model cannot be loaded."""
-    settings = arguments.settings.encoder
+    """The stage that replaces the encoder's training: all models of the shipped run, or another encoder alone.
+
+    Raises UserError if the model cannot be loaded.
+    """
+    settings, run = arguments.settings.encoder, Run(arguments.run)
     if not is_main():
         return
-    if settings.architecture == SHIPPED_ENCODER:
-        write = partial(link_files, photo_run().folder("encoder"))
-    else:
-        write = Encoder.from_open_clip(settings.architecture, settings.pretrained).save
-    Run(arguments.run).publish("encoder", write)
-
-
-def link_files(source: Path, folder: Path) -> None:
-    """Link, or copy, all files below `source` into a folder, so that the part is the same byte by byte."""
-    for file in source.rglob("*"):
-        if file.is_file():
-            link_or_copy(file, folder / file.relative_to(source))
+    if settings.architecture != SHIPPED:
+        run.publish("encoder", Encoder.from_open_clip(settings.architecture, settings.pretrained).save)
+        return
+    photos = photo_run()
+    for part in LINKED:
+        run.publish(part, partial(link_files, photos.folder(part)), tuple(sorted(BUILT_FROM[part])))
+    if names := read_names(photos.path):
+        words = {prefix: CodeName(name.words, ()) for prefix, name in names.items()}  # their pictures are not here
+        run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
 
 
 def photo_run() -> Run:
-    """The shipped run of photographs. Raises UserError if its encoder is not there."""
+    """The shipped run of photographs. Raises UserError if one of its models is not there."""
     run = Run(PHOTOS)
-    if not run.has("encoder"):
+    if missing := [part for part in LINKED if not run.has(part)]:
         raise UserError(
-            f"the run of photographs, whose encoder is the default, is not at {PHOTOS}; restore it, or name an "
-            "open_clip model: --model ARCHITECTURE --pretrained TAG|FILE"
+            f"the run of photographs, whose models are the default, is not at {PHOTOS} or lacks its {missing[0]}; "
+            "restore it, or name an open_clip model: --model ARCHITECTURE --pretrained TAG|FILE"
         )
     return run
-
-
-def lacks_queries(collection: Collection, run: Run) -> bool:
-    """Whether the collection has no queries, or a killed command generated some of them."""
-    complete = run.manifest.get(PSEUDO_QUERIES)
-    return not collection.rows() or complete is False
-
-
-def generate_queries(collection: Collection, arguments: Arguments, recipe: Recipe) -> None:
-    """Encode the candidates, whose features the later stages use, too, and generate queries from them.
-
-    Raises UserError if an image cannot be opened. A collection that was built has passed `small_collection_error`.
-    """
-    run, settings = Run(arguments.run), arguments.settings
-    features.train(arguments, splits=())
-    if is_main():
-        run.record(**{PSEUDO_QUERIES: False})
-        digest = CandidateTable.read(collection).content_digest
-        candidates = features.finished_features(run, "candidates", digest, settings.seed)
-        encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
-        write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch, recipe)
-        run.record(**{PSEUDO_QUERIES: True})
-    barrier()
 
 
 def record_sources(run: Run, sources: Sequence[str]) -> None:
@@ -252,41 +217,6 @@ def record_sources(run: Run, sources: Sequence[str]) -> None:
 def embedding_dim(run: Run) -> int:
     """Dimension of the embeddings of the run's encoder."""
     return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
-
-
-def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
-    """Settings for this dimension of embeddings, number of items, and number of training pairs.
-
-    A level has about √items codes, so that two levels separate most items and the others near-duplicates. The fewer
-    pairs, the more epochs.
-    """
-    codes = 2 ** round(math.log2(max(items, 1)) / 2)
-    size = {
-        "dim": dim,
-        "codebook_size": min(max(codes, MIN_CODES), MAX_CODES),
-        "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MAX_LEVELS),
-    }
-    quantizer, decoder = settings.quantizer, settings.decoder
-    return replace(
-        settings,
-        quantizer=replace(
-            quantizer,
-            fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
-            quantizer=replace(quantizer.quantizer, **size),
-            epochs=epochs_for(QUANTIZER_SAMPLES, pairs),
-            upsample_to=0,
-        ),
-        decoder=replace(
-            decoder,
-            decoder=replace(decoder.decoder, **size),
-            epochs=epochs_for(DECODER_SAMPLES, pairs + items),
-            upsample_to=0,
-        ),
-    )
-
-
-def epochs_for(samples: int, pairs: int) -> int:
-    return min(max(samples // max(pairs, 1), MIN_EPOCHS), MAX_EPOCHS)
 
 
 if __name__ == "__main__":

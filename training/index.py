@@ -62,7 +62,8 @@ def train(arguments: Arguments) -> None:
     )
     codes = read_or_make(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
     errors = read_or_make(resume_folder / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
-    ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool))
+    asked = (query.image for query in collection.queries("val") if query.image)
+    ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool), asked)
     instructions = instructions_for(keys, collection)
 
     def write(folder: Path) -> None:

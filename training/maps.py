@@ -187,7 +187,7 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
     The last epoch is kept: validation
     would prefer the epoch that is nearest to the start. A training that a killed process finished is not repeated.
     """
-    without_contrast = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False)
+    without_contrast = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False, patience=0)
     settings = dataclasses.replace(settings, quantizer=without_contrast)
     features = [read_progress(folder) for folder in feature_folders(run)]
     made_from = fingerprint(

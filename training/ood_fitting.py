@@ -28,16 +28,15 @@ COMPRESSED = {2: (0.5, "WEBP"), 5: (0.8, "JPEG")}  # number among CYCLE images -
 CYCLE, QUALITY = 6, 60
 
 
-def fit_ood_detector(collection: Collection, items: Iterable[Item]) -> OODDetector | None:
-    """Fit on the images of items, by dataset, and of validation queries; None if there are too few."""
+def fit_ood_detector(collection: Collection, items: Iterable[Item], asked: Iterable[str]) -> OODDetector | None:
+    """Fit on the images of items, by dataset, and on `asked`, those of queries; None if there are too few."""
     indexed: dict[int, EvenSample] = defaultdict(EvenSample)
     for item in items:
         if item.image:
             indexed[key_dataset(id_key(item.id))].add(item.image)
     queries = EvenSample()
-    for query in collection.queries("val"):
-        if query.image:
-            queries.add(query.image)
+    for image in asked:
+        queries.add(image)
     return OODDetector.fit(
         [textures(collection, list(sample.paths), compress=True) for sample in indexed.values()],
         textures(collection, list(queries.paths), compress=False),

@@ -8,6 +8,7 @@ earlier heads, see training/photos/__main__.py.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from genius.models.decoder import DecoderConfig
@@ -23,6 +24,11 @@ from training.settings import (
     Settings,
     TowerSettings,
 )
+
+MIN_CODES, MAX_CODES = 16, 4096  # per level, where sizes follow the collection
+MAX_LEVELS = 9
+QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
+MIN_EPOCHS, MAX_EPOCHS, PATIENCE = 4, 40, 2
 
 # A code that gets fewer than 2 of the 16,000 vectors of a published batch is restarted with 2 of them.
 DEAD_RATIO = 2 / (16_000 / 4096)
@@ -220,3 +226,40 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
 )
 
 PRESETS = {"small": SMALL, "toy": TOY, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
+
+
+def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
+    """Settings for this dimension of embeddings, number of items, and number of training pairs.
+
+    A level has about √items codes, so that two levels separate most items and the others near-duplicates. The fewer
+    pairs, the more epochs.
+    """
+    codes = 2 ** round(math.log2(max(items, 1)) / 2)
+    size = {
+        "dim": dim,
+        "codebook_size": min(max(codes, MIN_CODES), MAX_CODES),
+        "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MAX_LEVELS),
+    }
+    quantizer, decoder = settings.quantizer, settings.decoder
+    return replace(
+        settings,
+        quantizer=replace(
+            quantizer,
+            fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
+            quantizer=replace(quantizer.quantizer, **size),
+            epochs=epochs_for(QUANTIZER_SAMPLES, pairs),
+            patience=PATIENCE,
+            upsample_to=0,
+        ),
+        decoder=replace(
+            decoder,
+            decoder=replace(decoder.decoder, **size),
+            epochs=epochs_for(DECODER_SAMPLES, pairs + items),
+            patience=PATIENCE,
+            upsample_to=0,
+        ),
+    )
+
+
+def epochs_for(samples: int, pairs: int) -> int:
+    return min(max(samples // max(pairs, 1), MIN_EPOCHS), MAX_EPOCHS)

@@ -59,7 +59,7 @@ EVERYDAY = """
     new round tall indoors outdoors portrait close-up drawing painting logo pattern market restaurant shop office school
     church museum stadium playground party wedding concert race parade"""  # what photographs often show
 MIN_IMAGES = 20
-VAL_EVERY = 10  # one image in this number belongs to the validation split
+HELD_OUT = 10  # one image in this number belongs to the validation split, one to the test split
 BLOCK = 1024  # rows compared with all words or all images at a time
 
 
@@ -104,7 +104,7 @@ def check_images(collection: Collection) -> None:
 def write_pseudo_queries(
     collection: Collection, encoder: Encoder, embeddings: np.ndarray, seed: int, batch: int, recipe: Recipe
 ) -> None:
-    """Write training and validation queries into a collection of images that passes `check_images`.
+    """Write the queries of all splits into a collection of images that passes `check_images`.
 
     embeddings (n, d): of all candidates, in the order of the collection. batch: texts per forward pass.
     """
@@ -116,8 +116,8 @@ def write_pseudo_queries(
     vectors = torch.from_numpy(embeddings[sampled].astype(np.float32))
     words = visual_words()
     concepts = matching_pursuit(vectors, embed_texts(encoder, [PHRASE.format(word) for word in words], batch), WORDS)
-    order = rng.permutation(len(images))
-    splits = {"val": np.sort(order[: len(order) // VAL_EVERY]), "train": np.sort(order[len(order) // VAL_EVERY :])}
+    parts = np.split(rng.permutation(len(images)), [len(images) // HELD_OUT, 2 * (len(images) // HELD_OUT)])
+    splits = dict(zip(("val", "test", "train"), map(np.sort, parts), strict=True))
     written = dict.fromkeys(names, 0)
     with further_queries(collection.root) as writer:
         for split, rows in splits.items():

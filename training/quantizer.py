@@ -76,6 +76,8 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
         initialize_codebooks(model, data, settings, seed, device)
     broadcast_buffers(model)
     for epoch in range(first, settings.epochs):
+        if checkpoints.should_stop(settings.patience):
+            break
         rng, started, history = reseed(seed, epoch), time.perf_counter(), []
         model.train()
         batches = data.pairs.batches(

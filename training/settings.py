@@ -157,12 +157,14 @@ class QuantizerSettings:
     symmetric_loss: bool = True  # Eq. 3 is one-way; the code is symmetric
     mask_positives: bool = False  # other positives in a batch are not negatives (ours)
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
+    patience: int = 0  # with keep_best: stop after so many epochs that are no better than the best; 0: never (ours)
     kmeans_vectors: int = 16_000  # for the codebooks' start: queries and targets of the published first batch
     kmeans_iterations: int = 1000
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
+        check_patience(self)
         expect(self.learning_rate > 0, "learning_rate is above 0")
         expect(self.temperature > 0, "temperature is above 0")
         expect(
@@ -199,8 +201,7 @@ class DecoderSettings:
 
     def __post_init__(self):
         expect(self.epochs >= 1 and self.batch >= 2, "epochs is at least 1 and batch at least 2")
-        expect(self.patience >= 0, "patience is at least 0")
-        expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
+        check_patience(self)
         expect(self.learning_rate > 0, "learning_rate is above 0")
         expect(self.warmup_steps >= 0, "warmup_steps is at least 0")
         expect(
@@ -253,6 +254,11 @@ class Settings:
 def expect(holds: bool, sentence: str) -> None:
     if not holds:
         raise ValueError(f"expected that {sentence}")
+
+
+def check_patience(settings: QuantizerSettings | DecoderSettings) -> None:
+    expect(settings.patience >= 0, "patience is at least 0")
+    expect(settings.keep_best or not settings.patience, "keep_best is true where patience is above 0")
 
 
 def with_changes(settings: Settings, changes: Iterable[str]) -> Settings:

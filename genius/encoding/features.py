@@ -59,11 +59,12 @@ class FeatureFiles(ShardedArrays):
 
     @classmethod
     def create(
-        cls, folder: Path, n: int, phrasings: int, dim: int, source: str, arrays: Sequence[str] = ARRAYS
+        cls, folder: Path, n: int, phrasings: int, dim: int, source: str, arrays: Sequence[str] = ARRAYS, shard: int = 0
     ) -> FeatureFiles:
         """Open a folder to fill it; start again unless it has the same source and phrasings.
 
-        source: a checksum of the encoder and its inputs. arrays: those that are kept.
+        source: a checksum of the encoder and its inputs. arrays: those that are kept. shard: inputs of a new folder's
+        shards; 0: SHARD.
         """
         progress = read_progress(folder)
         if progress.get("facts") != source or progress.get("phrasings") != phrasings:
@@ -71,7 +72,7 @@ class FeatureFiles(ShardedArrays):
             reserve_arrays(
                 folder,
                 [(name, shapes[name], np.bool_ if name == "masks" else np.float16) for name in arrays],
-                {"facts": source, ROWS: n, "phrasings": phrasings, "shard": SHARD, "done": 0, "fusion": None}
+                {"facts": source, ROWS: n, "phrasings": phrasings, "shard": shard or SHARD, "done": 0, "fusion": None}
                 | {"arrays": list(arrays)},
                 outdated=("fused.npy",),
             )
@@ -122,12 +123,14 @@ class FeatureFiles(ShardedArrays):
         shards: Collection[int] | None = None,
         workers: int = 0,
         cache: EncoderFeatureCache | None = None,
+        written: Callable[[int], None] = lambda shard: None,
     ) -> None:
         """Encode the incomplete shards, or those of them that are in `shards`.
 
         inputs: all n of them. open_path: opens the image at a relative path, or returns None to skip it. label: of the
         progress bar. workers: processes that open images, for which open_path must be picklable; 0: threads. cache:
-        features that need not be computed again. GPUs multiply in TF32.
+        features that need not be computed again. written: called with the number of each shard once it is on the disk.
+        GPUs multiply in TF32.
 
         Raises UserError if there are fewer than n inputs.
         """
@@ -135,7 +138,8 @@ class FeatureFiles(ShardedArrays):
         missing = [number for number in self.unfinished() if shards is None or number in shards]
         batches = self._batches(inputs, missing, batch_size, label, cache)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
-        with tf32_products(), tqdm(total=self.count_rows(missing), desc=label, unit="item") as bar:
+        rows = self.count_rows(missing)
+        with tf32_products(), tqdm(total=rows, desc=label, unit="item", smoothing=0.05, disable=not rows) as bar:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     vectors = self.empty_shard(batch.shard)
@@ -147,6 +151,7 @@ class FeatureFiles(ShardedArrays):
                 bar.update(len(batch.inputs))
                 if batch.rows.stop == self.size(batch.shard):
                     self.write(batch.shard, vectors)
+                    written(batch.shard)
         self.finish()
 
     def _batches(

@@ -24,6 +24,12 @@ CHUNK = 32  # images that a worker returns at once, which bounds what waits in s
 PREFETCH = 2  # chunks that each worker has ready or is working on
 
 
+def enough_pixels(preprocess: dict[str, Any]) -> int:
+    """The longer side at which an image may be opened for this preprocessing: a large JPEG is then decoded in part."""
+    size = preprocess["size"]
+    return 4 * (size if isinstance(size, int) else max(size))
+
+
 class ImagePreprocessor:
     """Opens an image and applies the encoder's preprocessing. Can be pickled if `open_path` can."""
 

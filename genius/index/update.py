@@ -22,6 +22,7 @@ from PIL import Image
 
 from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, reconstruction_errors
 from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder
@@ -29,7 +30,7 @@ from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.item_source import ItemSource
 from genius.index.layout import CONFIG, ERRORS, ROWS, segment_folder, write_config
-from genius.index.segments import FILES, LOOKUP, ConcatenatedArray
+from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
 from genius.index.store import Index
 from genius.index.versions import PART
 from genius.index.writing import write_rows, write_segment
@@ -136,22 +137,15 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
             errors = reconstruction_errors(fused, codes, models.quantizer)
-            thumbnail_side = opened.settings.index.thumbnail_side
-            _publish_added(
+            append(
                 opened,
                 index,
+                compress(new.items(source), readable & ~copies),
                 codes[kept],
                 errors[kept],
-                lambda folder: write_segment(
-                    folder,
-                    compress(new.items(source), readable & ~copies),
-                    ConcatenatedArray([embedding], kept),
-                    source.image_path,
-                    thumbnail_side,
-                )[0],
+                ConcatenatedArray([embedding], kept),
+                source.image_path,
             )
-            if len(index.config.segments) >= MERGE_AT:
-                _merge_small_segments(opened)
         remove_folder(files.folder)
         return Added(
             len(kept),
@@ -193,30 +187,44 @@ def compact(run: Path) -> bool:
         return True
 
 
-def _publish_added(
-    run: Run, index: Index, codes: np.ndarray, errors: np.ndarray, write_items: Callable[[Path], np.ndarray]
+def append(
+    run: Run,
+    index: Index,
+    items: Iterable[Item],
+    codes: np.ndarray,
+    errors: np.ndarray,
+    embeddings: Vectors,
+    image_path: Callable[[str], Path],
+    trained: bool = False,
 ) -> None:
-    """codes (m, M), errors (m,): of the new items. write_items: fills a segment; returns their modalities (m,)."""
+    """Publish a version with one more segment; the caller holds the run's write lock.
+
+    codes (m, M), errors (m,), embeddings (m, d): of the new items. trained: they are of the collection that the run was
+    made from, as all before them.
+    """
     config, end = index.config, sum(index.config.segments)
 
     def write(folder: Path) -> None:
         segment = segment_folder(folder, len(config.segments))
         segment.mkdir()
-        modalities = np.concatenate([index.modalities, write_items(segment)])
+        added, _ = write_segment(segment, items, embeddings, image_path, run.settings.index.thumbnail_side)
         known = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
         kept = index.places.kept
         if kept is not None:
             kept = np.concatenate([kept, np.arange(end, end + len(codes))])
+        n = index.n + len(codes)
         write_rows(
             folder,
-            replace(config, n=index.n + len(codes), segments=(*config.segments, len(codes))),
+            replace(config, n=n, segments=(*config.segments, len(codes)), trained=n if trained else config.trained),
             np.concatenate([index.packed, pack(codes, config.code_sizes)]),
-            modalities,
+            np.concatenate([index.modalities, added]),
             np.concatenate([known, errors]),
             kept,
         )
 
-    run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
+    run.replace(PART, write, [name for name in part_files(run) if name not in ROW_FILES])
+    if len(config.segments) >= MERGE_AT:
+        _merge_small_segments(run)
 
 
 def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
@@ -234,7 +242,7 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
             positions,
         )
 
-    run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
+    run.replace(PART, write, [name for name in part_files(run) if name not in ROW_FILES])
 
 
 def _publish_merged(run: Run, index: Index, first: int) -> None:
@@ -258,7 +266,7 @@ def _publish_merged(run: Run, index: Index, first: int) -> None:
         number = int(match[1]) if match else 0 if name in FILES else -1
         return number < first and name not in (CONFIG, ROWS)
 
-    run.replace(PART, write, filter(stays, _files(run)))
+    run.replace(PART, write, filter(stays, part_files(run)))
 
 
 def _merge_small_segments(run: Run) -> None:
@@ -270,7 +278,7 @@ def _merge_small_segments(run: Run) -> None:
         logging.getLogger(__name__).warning("the segments were not merged: %s", error)
 
 
-def _files(run: Run) -> list[str]:
+def part_files(run: Run) -> list[str]:
     """Names of the files of the run's index."""
     return list(run.manifest["parts"][PART]["files"])
 
@@ -347,7 +355,7 @@ def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complai
     files.fill(
         models.encoder,
         ((item.image, [item.text]) for item in new.items(source)),
-        partial(_open_image, source, complaints),
+        partial(_open_image, source, complaints, enough_pixels(models.encoder.config.preprocess)),
         models.batch,
         "encode",
     )
@@ -355,10 +363,10 @@ def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complai
     return files
 
 
-def _open_image(source: ItemSource, complaints: list[str], path: str) -> Image.Image | None:
+def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: str) -> Image.Image | None:
     """None for an image that cannot be read, after noting it in `complaints`."""
     try:
-        return open_image(source.image_path(path))
+        return open_image(source.image_path(path), max_side=max_side)
     except UserError as error:
         complaints.append(str(error))
         return None

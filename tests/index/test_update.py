@@ -337,7 +337,9 @@ def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypat
             add(run, lambda _: picture("red"), models)
     opened_for_encoding = []
     monkeypatch.setattr(
-        update, "open_image", lambda *given: opened_for_encoding.append(open_image(*given)) or opened_for_encoding[-1]
+        update,
+        "open_image",
+        lambda path, **how: opened_for_encoding.append(open_image(path, **how)) or opened_for_encoding[-1],
     )
     assert add(run, lambda _: picture("blue"), models).new == 1
     assert [image.getpixel((0, 0)) for image in opened_for_encoding] == [(0, 0, 255)]

@@ -1,4 +1,4 @@
-"""One command makes a folder of images searchable, with a pretrained encoder as it is."""
+"""One command makes a folder of images searchable: by the shipped models, by an open_clip model, or by its own."""
 
 import math
 import shutil
@@ -9,24 +9,31 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
+from genius.explore.code_names import CodeName, read_names, save_names
 from genius.files import write_json
+from genius.index.__main__ import main as index_command
+from genius.index.store import Index
 from genius.models.encoder import Encoder
-from genius.run import Run
+from genius.models.quantizer import ResidualQuantizer
+from genius.models.ranker import Ranker, RankerConfig
+from genius.run import BUILT_FROM, Run
 from genius.schema import Query, SearchOptions
+from genius.search import ood_detector
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
-from tests.search.tiny import DIM, tiny_encoder
-from training import folder, pseudo_queries
-from training.folder import main, settings_for
-from training.presets import SMALL
+from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
+from training import block_index, folder, own_models, pseudo_queries
+from training.folder import LINKED, main
+from training.presets import SMALL, settings_for
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
 SIZES = """quantizer.epochs=2 quantizer.batch=64 quantizer.kmeans_iterations=3 decoder.epochs=1 decoder.batch=64
     decoder.decoder.layers=1 decoder.decoder.width=16 decoder.decoder.heads=2 decoder.decoder.head_width=8
     decoder.decoder.ff_width=24 decoder.decoder.prefix=2"""
-QUICK = [word for change in SIZES.split() for word in ("--set", change)]
+TRAIN = ["--train", *(word for change in SIZES.split() for word in ("--set", change))]
 
 
 def photographs(path, n: int = 24):
@@ -35,6 +42,31 @@ def photographs(path, n: int = 24):
         pixels = np.random.default_rng(number).integers(256, size=(12, 12, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(path / f"{number:02d}.png")
     return path
+
+
+@pytest.fixture(autouse=True)
+def photos(tmp_path, monkeypatch):
+    """A shipped run, which has nothing but models, and a tokenizer in a folder of its own."""
+
+    def write_encoder(encoder):
+        tiny_encoder().save(encoder, half=True)
+        (encoder / "text").mkdir()
+        (encoder / "text" / "tokenizer.json").write_text("{}")
+
+    save = {
+        "encoder": write_encoder,
+        "fusion": tiny_fusion().save,
+        "quantizer": tiny_quantizer().save,
+        "decoder": tiny_decoder(geometry=True).save,
+        "ranker": Ranker(RankerConfig(DIM)).save,
+        "names": lambda path: save_names({(0, 1): CodeName(("dog",), ("0:1",))}, path),
+    }
+    run = Run(tmp_path / "assets" / "photos")
+    for part, write in save.items():
+        run.publish(part, write, tuple(BUILT_FROM[part]))
+    monkeypatch.setattr(folder, "PHOTOS", run.path)
+    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -49,69 +81,141 @@ def model(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def encoded_images() -> list[int]:
-    """How many images the encoder got in each pass of `made`."""
-    return []
+def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and_no_training(photos, tmp_path, capsys):
+    command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
+    main(command)
+    assert capsys.readouterr().out.endswith(f"done: python app.py --run {tmp_path / 'run'}\n")
+    digests = {part: photos.digest(part) for part in LINKED}
+    shutil.rmtree(photos.path)
+    run = Run(tmp_path / "run")
+    assert {part: run.digest(part) for part in LINKED} == digests
+    assert (run.folder("encoder") / "text" / "tokenizer.json").is_file()
+    assert read_names(run.path) == {(0, 1): CodeName(("dog",), ())}
+    assert not list((run.path / "collection").rglob("query/*"))
 
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory, model, encoded_images):
-    """(the command, the run) of a folder without texts."""
-    path = tmp_path_factory.mktemp("own")
-    command = [str(photographs(path / "photos")), str(path / "run"), "--model", f"local-dir:{model}", *QUICK]
-    forward = Encoder.forward
-
-    def counting(self, pixels, *others):
-        if len(pixels) > 1:  # one image: a check of the encoder
-            encoded_images.append(len(pixels))
-        return forward(self, pixels, *others)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
-        patch.setattr(Encoder, "forward", counting)
-        main(command)
-    return command, path / "run"
-
-
-def test_no_image_is_encoded_twice(made, encoded_images):
-    """Each is a candidate, what pseudo-queries are made from, and a query; the image tower takes most of the time."""
-    assert sum(encoded_images) == 24
-
-
-def test_a_folder_of_images_alone_is_searched_by_words_and_by_images(made):
-    _, run = made
-    engine = Engine.load(run, "cpu")
-    picture = Image.open(run / "collection" / "photos" / "images" / "photos" / "05.png").convert("RGB")
+    engine = Engine.load(run.path, "cpu")
+    picture = open_image(run.path / "collection" / "pictures" / "images" / "pictures" / "05.png")
     words, alike = engine.search(
-        [
-            Query(text="a dog in the snow", instruction="Find a photo."),
-            Query(image=picture, instruction="Find one like this."),
-        ],
-        SearchOptions(beams=24, k=24),
+        [Query(text="a dog in the snow", instruction="Find a photo."), Query(image=picture)],
+        SearchOptions(k=24, ranking="cosine"),
     )
-    assert engine.index.n == 24
-    assert {hit.item.image for hit in words.hits} <= {f"images/photos/{number:02d}.png" for number in range(24)}
-    assert len(words.hits) >= 5 and "images/photos/05.png" in [hit.item.image for hit in alike.hits]
+    assert engine.index.n == engine.index.config.trained == 24
+    assert len(words.hits) == 24 and alike.hits[0].item.image == "images/pictures/05.png"
 
 
-def test_the_weights_of_the_model_are_unchanged(made, model):
-    _, run = made
+def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(block_index, "BLOCK", 10)
+    monkeypatch.setattr(block_index, "JUDGED", 1000)
+    monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
+    pictures, encoded = photographs(tmp_path / "pictures"), []
+    main([str(pictures), str(tmp_path / "whole")])
+    capsys.readouterr()
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_):
+        raise Killed
+
+    encode = Encoder.forward
+
+    def counted(encoder, pixels, *others):
+        encoded.extend([pixels] * (len(pixels) > 1))  # one image: a check of the encoder
+        return encode(encoder, pixels, *others)
+
+    monkeypatch.setattr(Encoder, "forward", counted)
+    command = [str(pictures), str(tmp_path / "run")]
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(block_index, "append", killed)
+        main(command)
+    assert "the first 10 of 24 items can be searched: python app.py --run" in capsys.readouterr().out
+    engine = Engine.load(tmp_path / "run", "cpu")
+    assert engine.index.n == 10 and engine.ood_detector is None
+
+    main(command)
+    assert engine.versions.reload() and engine.index.n == 24
+    assert sum(map(len, encoded)) == 24
+    whole, run = (Index.load(Run(tmp_path / name).folder("index")) for name in ("whole", "run"))
+    assert run.items(range(24)) == whole.items(range(24)) and run.config == whole.config
+    assert np.array_equal(run.packed, whole.packed) and np.array_equal(run.embeddings[:], whole.embeddings[:])
+    assert Engine.load(tmp_path / "run", "cpu").ood_detector is not None
+
+
+def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_path):
+    command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
+    main(command)
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()}
+    main(command)
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
+
+    photographs(tmp_path / "others", 30)
+    assert index_command([str(tmp_path / "run"), "add", str(tmp_path / "others"), "--device", "cpu"]) == 0
+    index = Index.load(Run(tmp_path / "run").folder("index"))
+    assert (index.n, index.config.trained) == (30, 24)  # the first 24 are the same pictures
+    with pytest.raises(UserError, match="6 items were added to .*run, which an index of own models would lack"):
+        main([*command, *TRAIN])
+
+
+def test_with_texts_the_texts_can_be_found_too(tmp_path):
+    records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(8)]
+    main([str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")])
+    assert Engine.load(tmp_path / "run", "cpu").index.n == 16
+
+
+def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_means_codes(tmp_path, model):
+    run, pictures = tmp_path / "run", photographs(tmp_path / "pictures")
+    main([str(pictures), str(run), "--model", f"local-dir:{model}"])
     theirs = load_file(model / "open_clip_model.safetensors")
     ours = load_file(Run(run).folder("encoder") / "model.safetensors")
     assert {f"clip.{name}" for name in theirs} == ours.keys()
     assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
 
+    engine, quantizer = Engine.load(run, "cpu"), ResidualQuantizer.load(Run(run).folder("quantizer"))
+    (result,) = engine.search([Query(text="a dog")], SearchOptions(k=24, beams=24, mode="exact", rerank=False))
+    assert np.allclose(result.z, result.embedding, atol=1e-6)
+    quantized = quantizer.decode(torch.from_numpy(engine.index.codes(range(24)).astype(np.int64)))
+    away = {
+        item.id: float(np.linalg.norm(result.z - z))
+        for item, z in zip(engine.index.items(range(24)), quantized.numpy(), strict=True)
+    }
+    found = [away[hit.item.id] for hit in result.hits]
+    assert len(found) == 24 and found == pytest.approx(sorted(away.values()), abs=1e-4)
 
-def test_started_again_it_has_nothing_left_to_do(made, capsys):
-    command, run = made
-    before = {file: file.stat().st_mtime_ns for file in run.rglob("*") if file.is_file()}
+
+@pytest.mark.parametrize("gain", [True, False])
+def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
+    photos, tmp_path, capsys, monkeypatch, gain
+):
+    measured = []
+
+    def hits(run, collection, device):
+        measured.append((run, own_models_hits(run, collection, device)))
+        return np.array([gain == (run.name == "own")])
+
+    own_models_hits = own_models.held_out_hits
+    monkeypatch.setattr(own_models, "held_out_hits", hits)
+    run = tmp_path / "run"
+    command = [str(photographs(tmp_path / "pictures")), str(run), *TRAIN]
     main(command)
-    assert "──" not in capsys.readouterr().out
-    assert {file: file.stat().st_mtime_ns for file in run.rglob("*") if file.is_file()} == before
+
+    said = capsys.readouterr().out
+    rates = "0.0% without training, 100.0% by models" if gain else "100.0% without training, 0.0% by models"
+    assert (
+        f"hit@5 of 1 held-out queries: {rates} of the folders' own, which {'are used' if gain else 'gain no'}" in said
+    )
+    assert [path.name for path, _ in measured] == ["run", "own"] and all(5 < len(found) <= 10 for _, found in measured)
+    assert Run(run).digest("encoder") == photos.digest("encoder")
+    assert all((Run(run).digest(part) != photos.digest(part)) == gain for part in ("fusion", "quantizer", "decoder"))
+    assert Run(run).has("ranker") != gain  # of so few queries none is trained
+    assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
+    before = (run / "manifest.json").read_bytes()
+    main(command)
+    assert (run / "manifest.json").read_bytes() == before and len(measured) == 2
 
 
-def test_killed_while_generating_queries_it_generates_them_again(tmp_path, model, monkeypatch):
+def test_killed_while_training_it_continues(tmp_path, monkeypatch):
+    """While queries are generated, and while own models take the place of the shipped ones."""
+
     class Killed(BaseException):
         pass
 
@@ -120,63 +224,49 @@ def test_killed_while_generating_queries_it_generates_them_again(tmp_path, model
         next((collection.root / "query" / "val").iterdir()).unlink()
         raise Killed
 
-    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
-    monkeypatch.setattr(folder, "write_pseudo_queries", half)
-    command = [str(photographs(tmp_path / "photos")), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK]
-    with pytest.raises(Killed):
-        main(command)
-    monkeypatch.setattr(folder, "write_pseudo_queries", pseudo_queries.write_pseudo_queries)
+    def published_one(run, side):
+        run.publish("fusion", lambda path: own_models.link_files(side.folder("fusion"), path), ("encoder",))
+        raise Killed
+
+    monkeypatch.setattr(own_models, "held_out_hits", lambda run, *_: np.array([run.name == "own"]))
+    run = tmp_path / "run"
+    command = [str(photographs(tmp_path / "pictures")), str(run), *TRAIN]
+    for name, stand_in in (("write_pseudo_queries", half), ("adopt", published_one)):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(own_models, name, stand_in)
+            main(command)
     main(command)
-    assert {row.splits for row in Collection(tmp_path / "run" / "collection" / "photos").rows()} == {("train", "val")}
-    assert Run(tmp_path / "run").has("index")
+    assert {row.splits for row in Collection(run / "collection" / "pictures").rows()} == {("train", "val", "test")}
+    assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
 
 
-def test_other_sources_are_refused_for_the_same_run(made, tmp_path):
-    command, _run = made
-    with pytest.raises(UserError, match="was made from .*photos; name another RUN, or add to it"):
-        main([str(photographs(tmp_path / "others", 2)), *command[1:]])
+def test_too_few_pictures_or_texts_are_searched_but_not_trained_on(tmp_path):
+    records = [{"img_path": f"images/{number}.png", "txt": f"thing {number}", "split": "train"} for number in range(4)]
+    few, shop = photographs(tmp_path / "few", 19), write_source(tmp_path / "shop", records)
+    for source, n, message in (
+        (few, 19, "19 images without texts; training needs at least 20"),
+        (shop, 8, "the texts give 8 train and 0 val queries, .* a column `split` of their table"),
+    ):
+        with pytest.raises(UserError, match=message):
+            main([str(source), str(tmp_path / f"of {source.name}"), *TRAIN])
+        assert Engine.load(tmp_path / f"of {source.name}", "cpu").index.n == n
 
 
-def test_texts_of_the_images_become_the_queries(tmp_path, model):
-    records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(60)]
-    source = write_source(tmp_path / "shop", records)
-    main([str(source), str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK])
-    asked = {query.text for query in Collection(tmp_path / "run" / "collection" / "shop").queries("train")}
-    assert len(asked) > 1 and asked <= {"", *(record["txt"] for record in records)}
-    assert Engine.load(tmp_path / "run", "cpu").index.n == 120
+def test_other_sources_are_refused_for_the_same_run(tmp_path):
+    main([str(photographs(tmp_path / "pictures", 3)), str(tmp_path / "run")])
+    with pytest.raises(UserError, match="was made from .*pictures; name another RUN, or add to it"):
+        main([str(photographs(tmp_path / "others", 2)), str(tmp_path / "run")])
 
 
-def test_folders_that_are_too_small_are_read_anew_once_their_owner_has_added_to_them(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
-    photos, shop = photographs(tmp_path / "photos", 19), tmp_path / "shop"
-    records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(4)]
-    write_source(shop, [record | {"split": "train"} for record in records])
-    commands = [
-        [str(source), str(tmp_path / f"of {source.name}"), "--model", f"local-dir:{model}", *QUICK]
-        for source in (photos, shop)
-    ]
-    with pytest.raises(UserError, match="19 images without texts; training needs at least 20"):
-        main(commands[0])
-    with pytest.raises(UserError, match="the texts give 8 train and 0 val queries, .* a column `split` of their table"):
-        main(commands[1])
-
-    shutil.copytree(photographs(tmp_path / "more", 21), photos, dirs_exist_ok=True)
-    write_source(shop, [record | {"split": ("train", "val")[at % 2]} for at, record in enumerate(records)])
-    for command in commands:
-        main(command)
-
-    assert Engine.load(tmp_path / "of photos", "cpu").index.n == 21
-    assert Engine.load(tmp_path / "of shop", "cpu").index.n == 8
-
-
-def test_a_mistyped_folder_leaves_nothing_and_the_right_one_can_follow(tmp_path, model, monkeypatch):
-    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
-    command = [str(tmp_path / "run"), "--model", f"local-dir:{model}", *QUICK]
-    with pytest.raises(UserError, match="potos is not a folder"):
-        main([str(tmp_path / "potos"), *command])
-    assert not (tmp_path / "run").exists()
-    main([str(photographs(tmp_path / "photos")), *command])
-    assert Engine.load(tmp_path / "run", "cpu").index.n == 24
+def test_a_mistyped_or_empty_folder_leaves_nothing_and_the_right_one_can_follow(tmp_path):
+    run = str(tmp_path / "run")
+    (tmp_path / "empty").mkdir()
+    for name, message in (("potos", "potos is not a folder"), ("empty", "empty contains no images; a source needs")):
+        with pytest.raises(UserError, match=message):
+            main([str(tmp_path / name), run])
+        assert not (tmp_path / "run").exists()
+    main([str(photographs(tmp_path / "photos", 3)), run])
+    assert Engine.load(run, "cpu").index.n == 3
 
 
 def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_path):
@@ -186,38 +276,12 @@ def test_a_model_that_cannot_be_loaded_is_refused_before_images_are_copied(tmp_p
     assert not (tmp_path / "run" / "collection").exists()
 
 
-@pytest.fixture
-def photos(tmp_path, monkeypatch):
-    """A shipped run that has nothing but an encoder, whose tokenizer is in a folder of its own."""
-
-    def write(encoder):
-        tiny_encoder().save(encoder, half=True)
-        (encoder / "text").mkdir()
-        (encoder / "text" / "tokenizer.json").write_text("{}")
-
-    run = Run(tmp_path / "assets" / "photos")
-    run.publish("encoder", write)
-    monkeypatch.setattr(folder, "PHOTOS", run.path)
-    return run
-
-
-def test_without_a_model_the_encoder_is_that_of_the_shipped_photographs(photos, tmp_path, monkeypatch):
-    monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
-    command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run"), *QUICK]
-    main(command)
-    theirs = photos.folder("encoder")
-    shutil.rmtree(photos.path)
-    run = Run(tmp_path / "run")
-    assert run.digest("encoder") == photos.digest("encoder") and run.folder("encoder").name == theirs.name
-    assert (run.folder("encoder") / "text" / "tokenizer.json").is_file()
-    assert Engine.load(run.path, "cpu").search([Query(text="a dog", instruction="Find a photo.")])[0].hits
-    assert run.manifest["settings"]["encoder"]["architecture"] == "assets/photos"
-    assert run.manifest["settings"]["encoder"]["pretrained"] == photos.digest("encoder")
-
-
-def test_without_the_shipped_photographs_a_model_must_be_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "PHOTOS", tmp_path / "nothing")
-    with pytest.raises(UserError, match="the run of photographs, whose encoder is the default, is not at .*nothing"):
+def test_a_shipped_run_that_lacks_a_part_is_refused_in_one_sentence(photos, tmp_path):
+    with photos.changing() as manifest:
+        del manifest["parts"]["decoder"]
+    with pytest.raises(
+        UserError, match="the run of photographs, .*, is not at .*photos or lacks its decoder; restore it"
+    ):
         main([str(photographs(tmp_path / "pictures", 2)), str(tmp_path / "run")])
     assert not (tmp_path / "run").exists()
 
@@ -257,6 +321,7 @@ def test_a_model_needs_both_architecture_and_weights(tmp_path, capsys, options, 
     [
         ("encoder.epochs=3", "the encoder is used as it is; choose another by --model"),
         ("seed=3", "expected --seed 3"),
+        ("quantizer.epochs=3", "nothing is trained with it; add --train"),
         ("decoder.epoch=3", "there is no 'epoch'"),
         ("decoder.batch=1", "batch at least 2"),
     ],

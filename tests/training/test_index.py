@@ -136,14 +136,14 @@ def test_an_empty_pool_is_refused_before_training(collection, tmp_path):
 def test_the_detector_is_fitted_on_images_of_items_by_dataset_and_of_validation_queries(collection, monkeypatch):
     fitted = []
     monkeypatch.setattr(OODDetector, "fit", lambda datasets, asked: fitted.append((*datasets, asked)))
-    fit_ood_detector(collection, collection.candidates("union_test"))
+    queries = [query.image for query in collection.queries("val") if query.image]
+    fit_ood_detector(collection, collection.candidates("union_test"), queries)
 
     ((*indexed, asked),) = fitted
     paths: dict[str, dict[str, None]] = {"0": {}, "1": {}}
     for item in collection.candidates("union_test"):
         if item.image:
             paths[item.id.split(":")[0]][item.image] = None
-    queries = [query.image for query in collection.queries("val") if query.image]
     for found, own in zip([*indexed, asked], [*map(list, paths.values()), queries], strict=True):
         plain = [texture(open_image(collection.image_path(path))) for path in own]
         alike = [np.array_equal(mine, other) for mine, other in zip(found, plain, strict=True)]

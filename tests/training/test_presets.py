@@ -142,8 +142,8 @@ OFF = (  # options that neither the code nor the paper has
     "encoder.average", "encoder.mask_positives", "encoder.augment", "encoder.half", "encoder.eight_bit",
     "encoder.grad_checkpointing", "encoder.modality_weight", "encoder.instruction_swap_prob", "encoder.image_tower",
     "encoder.text_tower", "encoder.locked.enabled", "quantizer.mask_positives", "quantizer.keep_best",
-    "quantizer.half", "decoder.decoder.sizes", "decoder.decoder.geometry", "decoder.self_queries", "decoder.keep_best",
-    "decoder.patience", "decoder.half",
+    "quantizer.patience", "quantizer.half", "decoder.decoder.sizes", "decoder.decoder.geometry", "decoder.self_queries",
+    "decoder.keep_best", "decoder.patience", "decoder.half",
 )  # fmt: skip
 UNUSED = (  # what says how such an option works, or has no effect on what is learned
     "encoder.towers.", "encoder.locked.views", "encoder.locked.phrasings", "encoder.locked.input_dropout",

@@ -194,7 +194,11 @@ def test_only_the_best_and_the_last_epoch_are_kept(tmp_path):
         weights.append(model.weight.detach().clone())
         checkpoints.save(model, optimizer, epoch, score)
     assert sorted(folder.name for folder in checkpoints.folder.glob("epoch-*")) == ["epoch-1", "epoch-3"]
-    assert checkpoints.load_best(model) == 1 and checkpoints.epochs_since_best() == 2
+    assert checkpoints.load_best(model) == 1 and [checkpoints.should_stop(patience) for patience in (0, 2, 3)] == [
+        False,
+        True,
+        False,
+    ]
     assert torch.equal(model.weight, weights[1])
 
 

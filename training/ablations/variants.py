@@ -41,6 +41,7 @@ BLIP_LARGE = {  # BLIP with ViT-L/16, as in UniIR, which reads 224 pixels and 10
 }
 BASE = (  # of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
     "quantizer.keep_best=false",
+    "quantizer.patience=0",
     "decoder.patience=0",
     "decoder.keep_best=false",
     "decoder.decoder.geometry=false",

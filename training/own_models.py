@@ -1,0 +1,160 @@
+"""Train fusion, quantizer, decoder and ranker on the folders that a run was made from, and keep them if they find more.
+
+They are trained in RUN/own, from the features that the run has, while the run stays as it is. Folders without texts
+have no queries to learn from, so queries are generated (pseudo_queries.py). At the end both kinds of models search for
+the same held-out queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from genius.collections.layout import MIN_QUERIES
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.evaluation.queries import BATCH, read_queries
+from genius.files import link_files, remove_folder
+from genius.index.store import Index
+from genius.models.encoder import Encoder
+from genius.run import BUILT_FROM, Run
+from genius.schema import SearchOptions
+from genius.search.engine import Engine
+from training import features, ranker
+from training.command_line import Arguments
+from training.distributed import barrier, broadcast_object, is_main
+from training.pairs import CandidateTable
+from training.pseudo_queries import Recipe, check_images, write_pseudo_queries
+from training.stage import STAGES, is_done, run_stage
+
+SIDE = "own"  # in the run, while they are trained
+PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
+COMPARED = "own_models"  # in a manifest: hit rates of the models before, and of the folders' own
+TRAINED = ("quantizer", "decoder", "index")
+PER_ROW = 300  # held-out queries of each benchmark row
+K = 5
+FIRST = SearchOptions(k=K)
+
+
+def train_own_models(arguments_for: Callable[[int], Arguments], recipe: Recipe) -> None:
+    """Train and compare, unless that was done. arguments_for: given the number of training queries.
+
+    Raises UserError if the folders give too little to learn from, or the index holds items from elsewhere.
+    """
+    arguments = arguments_for(0)
+    path, collection = arguments.run, Collection(arguments.collection)
+    side = path / SIDE
+    if COMPARED not in Run(path).manifest:
+        if refusal := broadcast_object(why_not(collection, Run(path)) if is_main() else None):
+            raise refusal
+        if broadcast_object(lacks_queries(collection, Run(path))):
+            generate_queries(collection, arguments, recipe)
+        arguments = arguments_for(sum(1 for _ in collection.queries("train")))
+        features.train(arguments)
+        train_aside(arguments, side)
+        if is_main():
+            compare(Run(path), side, collection, arguments.device)
+    if is_main() and side.exists():
+        compared = Run(path).manifest[COMPARED]
+        if compared["own"] > compared["before"]:
+            adopt(Run(path), Run(side))
+        remove_folder(side)
+    barrier()
+
+
+def why_not(collection: Collection, run: Run) -> UserError | None:
+    """Why nothing can be trained, with what the folders' owner can do."""
+    if added := Index.load(run.folder("index")).config.grown:
+        return UserError(
+            f"{added:,} items were added to {run.path}, which an index of own models would lack; put them into the "
+            "folder and name another RUN, or go without --train"
+        )
+    try:
+        if not collection.rows():
+            check_images(collection)
+            return None
+    except UserError as error:
+        return error
+    counts = {split: sum(1 for _ in collection.queries(split)) for split in ("train", "val")}
+    if min(counts.values()) >= MIN_QUERIES:
+        return None
+    found = " and ".join(f"{count} {split}" for split, count in counts.items())
+    return UserError(
+        f"the texts give {found} queries, --train needs at least {MIN_QUERIES} of each: say in a column `split` of "
+        "their table which are train and which are val, and name another RUN, or go without --train"
+    )
+
+
+def lacks_queries(collection: Collection, run: Run) -> bool:
+    """Whether the collection has no queries, or a killed command generated some of them."""
+    return not collection.rows() or run.manifest.get(PSEUDO_QUERIES) is False
+
+
+def generate_queries(collection: Collection, arguments: Arguments, recipe: Recipe) -> None:
+    """Generate queries from the features of the candidates."""
+    run, settings = Run(arguments.run), arguments.settings
+    if is_main():
+        run.record(**{PSEUDO_QUERIES: False})
+        digest = CandidateTable.read(collection).content_digest
+        candidates = features.finished_features(run, "candidates", digest, settings.seed)
+        encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
+        write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch, recipe)
+        run.record(**{PSEUDO_QUERIES: True})
+    barrier()
+
+
+def train_aside(arguments: Arguments, side: Path) -> None:
+    """Run the stages that are not done in a run of its own, which shares encoder and features."""
+    run = Run(arguments.run)
+    if is_main() and not Run(side).has("encoder"):
+        features.share_features(run, side)
+        Run(side).publish("encoder", partial(link_files, run.folder("encoder")))
+    barrier()
+    for name in TRAINED:
+        if not broadcast_object(is_done(name, beside := replace(arguments, run=side))):
+            run_stage(name, STAGES[name].train, beside)
+    if is_main() and not Run(side).has(ranker.PART):
+        try:
+            ranker.train(arguments.collection, side, arguments.device)
+        except UserError as error:
+            print(f"ranker: none, {error}")
+    barrier()
+
+
+def compare(run: Run, side: Path, collection: Collection, device: str) -> None:
+    """Record and print what the models of the run and those aside find of the held-out queries."""
+    before, own = (held_out_hits(path, collection, device) for path in (run.path, side))
+    run.record(**{COMPARED: {"before": float(before.mean()), "own": float(own.mean()), "queries": len(own)}})
+    verdict = "are used" if own.mean() > before.mean() else "gain nothing and are left out"
+    print(
+        f"hit@{K} of {len(own):,} held-out queries: {before.mean():.1%} without training, {own.mean():.1%} by models "
+        f"of the folders' own, which {verdict}"
+    )
+
+
+def held_out_hits(run: Path, collection: Collection, device: str) -> np.ndarray:
+    """(q,) bool: a target of the query is among the first K results, as they are served."""
+    engine = Engine.load(run, device)
+    split = "test" if next(collection.queries("test"), None) else "val"
+    hits = []
+    for asked in read_queries(collection, engine.index, split, limit=PER_ROW, seed=0):
+        results = (result for batch in asked.opened(collection, BATCH) for result in engine.search(batch, FIRST))
+        for query, result in zip(asked.queries, results, strict=True):
+            hits.append(any(hit.item.id in query.positives for hit in result.hits))
+    return np.array(hits)
+
+
+def adopt(run: Run, side: Run) -> None:
+    """Make the parts of the side those of the run; if a killed process began, what it left is replaced."""
+    for part in BUILT_FROM:
+        if part != "encoder" and side.has(part):
+            run.publish(part, partial(link_files, side.folder(part)), tuple(sorted(BUILT_FROM[part])))
+    with run.changing() as manifest:
+        manifest["parts"] = {part: entry for part, entry in manifest["parts"].items() if side.has(part)}
+        manifest |= {"settings": side.manifest["settings"], "stages": manifest["stages"] | side.manifest["stages"]}
+    remove_folder(run.path / "reports")
+    link_files(side.path / "reports", run.path / "reports")
