@@ -1,10 +1,6 @@
 """A run on disk: parts, and the manifest that ties them together.
 
-    RUN/manifest.json          names the folder of each part, with checksums; replaced atomically
-    RUN/encoder-1a2b3c4d/      a part: written to a temporary folder, checksummed, then renamed
-    RUN/reports/               evaluation, health and training figures
-    RUN/.tmp-PID-…/            a part that process PID is writing
-    RUN/.lock                  held while the manifest changes
+README.md shows its files. A part is written to a temporary folder RUN/.tmp-PID-…, checksummed, then renamed.
 
 A part records the digests of the parts it was built from, so that loading refuses
 an index or a decoder that belongs to another quantizer.
@@ -164,7 +160,8 @@ class Run:
     def is_current(self, part: str) -> bool:
         """Whether the run has this part, built from those that it has now."""
         return self.has(part) and all(
-            self.has(other) and self.digest(other) == digest for other, digest in self._part(part)["built_from"].items()
+            self.has(needed) and self.digest(needed) == digest
+            for needed, digest in self._part(part)["built_from"].items()
         )
 
     def digest(self, part: str) -> str:
@@ -220,13 +217,13 @@ class Run:
 
     def _check_origin(self, part: str, built_from: dict[str, str]) -> None:
         """Raises UserError if the part was not built from the parts that the run has."""
-        for other, digest in built_from.items():
-            if not self.has(other) or self.digest(other) != digest:
+        for needed, digest in built_from.items():
+            if not self.has(needed) or self.digest(needed) != digest:
                 command = f"python -m training{f'.{part}' if part in EXTRAS else ''}"
                 if part != "names":  # which need no collection
                     command += f" {self.manifest.get('collection', 'COLLECTION')}"
                 raise UserError(
-                    f"the {part} of {self.path} was built from another {other}; build it again: {command} {self.path}"
+                    f"the {part} of {self.path} was built from another {needed}; build it again: {command} {self.path}"
                 )
         if missing := BUILT_FROM[part] - built_from.keys():
             raise UserError(
@@ -252,7 +249,7 @@ class Run:
         write: fills an empty folder. built_from: the parts of this run it depends on, as this object read them.
         A failure or a kill at any point leaves the run as it was. Raises UserError if the disk is full.
         """
-        digests = {other: self.digest(other) for other in built_from}
+        digests = {needed: self.digest(needed) for needed in built_from}
         return self._install(part, write, digests)
 
     def replace(self, part: str, write: Callable[[Path], None], shared: Iterable[str] = ()) -> Path:

@@ -22,6 +22,35 @@ MOST = 4  # processes; each needs two gigabytes
 LONG = ("test_readme.py", "test_package.py", "training", "ui", "evaluation", "hostile", "search")  # files and folders
 
 
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory):
+    """A real engine over a tiny run that was not trained. Who changes it, changes it back."""
+    from genius.search.engine import Engine
+    from tests.search.tiny import publish_tiny_run
+
+    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("tiny") / "run").path, "cpu")
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory):
+    """A tiny one, of every task of M-BEIR."""
+    from tests.evaluation.micro import write_micro_collection
+
+    return write_micro_collection(tmp_path_factory.mktemp("micro") / "collection")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from training.benchmarks.chromium import chromium
+
+    with chromium() as running:
+        if running is None:
+            pytest.skip("no Chromium on this machine; install it to run the browser tests")
+        yield running
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores, for the time in which tests wait for a browser or a server."""
     return min((os.cpu_count() or 1) + 1, MOST)

@@ -94,7 +94,7 @@ def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shar
         known = [epoch for epoch in epochs if name in epoch]
         points = [float(epoch["epoch"]) for epoch in known]
         series.append(Series(_shown(name.removeprefix(VALIDATION)), points, [epoch[name] for epoch in known]))
-    positive = [value for one in series for value in one.y if value > 0]
+    positive = [value for each in series for value in each.y if value > 0]
     log = not shares and bool(positive) and max(positive) > LOG_RATIO * min(positive)
     return Plot(title, "lines", Axis("epoch"), Axis("share" if shares else "loss", "%" * shares, log), series)
 

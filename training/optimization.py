@@ -56,9 +56,9 @@ def adamw(
     )
 
 
-def bf16_where_fast(device: torch.device | str, wanted: bool) -> torch.autocast:
+def bf16_where_fast(device: torch.device | str, requested: bool) -> torch.autocast:
     """Mixed precision, if it is wanted and the device does not have to emulate it; otherwise float32."""
-    return torch.autocast(torch.device(device).type, torch.bfloat16, enabled=wanted and computes_bf16(device))
+    return torch.autocast(torch.device(device).type, torch.bfloat16, enabled=requested and computes_bf16(device))
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:

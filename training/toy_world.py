@@ -105,14 +105,8 @@ FACTORS: dict[str, tuple[str | int, ...]] = {
     "position": tuple(CENTRE),
     "background": tuple(BACKGROUNDS),
 }
-HELD_OUT = {
-    "purple star",
-    "green heart",
-    "brown circle",
-    "pink cross",
-    "orange ring",
-    "blue square",
-}  # never trained on
+# Never trained on
+HELD_OUT = {"purple star", "green heart", "brown circle", "pink cross", "orange ring", "blue square"}
 
 
 @dataclass(frozen=True)
@@ -241,8 +235,8 @@ WANTED = {  # by task: what to retrieve, in two wordings of training and a held-
 
 def instructions(task: int, held_out: bool = False) -> list[str]:
     """The instructions of a task."""
-    *training, other = WANTED[task]
-    verbs, objects = (HELD_OUT_VERBS, [other]) if held_out else (VERBS, training)
+    *training, unseen = WANTED[task]
+    verbs, objects = (HELD_OUT_VERBS, [unseen]) if held_out else (VERBS, training)
     return [f"{verb} {thing}." for thing in objects for verb in verbs]
 
 

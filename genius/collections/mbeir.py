@@ -1,11 +1,4 @@
-"""Read a directory in M-BEIR format: the published download, or one that `CollectionWriter` wrote.
-
-    query/{train,val,test}/mbeir_{dataset}[_task{N}]_{split}.jsonl
-    qrels/{train,val,test}/mbeir_{dataset}[_task{N}]_{split}_qrels.txt
-    cand_pool/local/mbeir_{dataset}_task{N}[_{split}]_cand_pool.jsonl
-    cand_pool/global/mbeir_union_{train,val,test}_cand_pool.jsonl
-    instructions/query_instructions.tsv
-    instructions/held_out_instructions.tsv    for evaluation only; not part of M-BEIR
+"""Read a directory in M-BEIR format: the published download, or one that `CollectionWriter` wrote; README.md shows it.
 
 Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are in memory.
 """

@@ -1,15 +1,7 @@
 """Read a source: a folder of images, with or without a table that describes them.
 
-The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or Karpathy's JSON file (karpathy.py). A row
-describes one image:
-
-    image, img_path or file     path relative to the folder (required)
-    text, txt or caption        its text; several rows for one image give several captions
-    captions                    a list of sentences that each describe the image
-    qa                          a list of {"q": question, "a": answer}
-    split                       train, val, test (dev) or candidates; by default the builder chooses one
-    id                          its id in the source; by default its path
-    attributes                  an object; all other columns are attributes too
+The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or Karpathy's JSON file (karpathy.py).
+README.md lists its fields.
 """
 
 from __future__ import annotations

@@ -82,9 +82,9 @@ def main(arguments: list[str]) -> None:
     keep_freed_memory()
     engine = Engine.load(given.run, given.device, given.decoder_dtype)
     collection = collection_of(given.run, given.collection)
-    found, name = evaluate(engine, collection, options), collection.root.resolve().name
+    evaluation, name = evaluate(engine, collection, options), collection.root.resolve().name
     report = report_of(
-        found,
+        evaluation,
         given.run.resolve().name,
         name,
         command_line(MODULE, arguments),

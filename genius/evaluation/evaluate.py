@@ -87,8 +87,8 @@ class Evaluation:
 
     def pool(self, scope: str = "global", items: str = "", beams: int | None = None) -> PoolFigures:
         """items: "": those of the first pool of this scope. beams: None: the widest. Raises KeyError if none fits."""
-        found = self.pools if beams is None else [pool for pool in self.sweep if pool.beams == beams]
-        for pool in found:
+        pools = self.pools if beams is None else [pool for pool in self.sweep if pool.beams == beams]
+        for pool in pools:
             if pool.kind.scope == scope and items in ("", pool.kind.items):
                 return pool
         raise KeyError(f"no {scope} pool of {items or 'any'} items was searched with {beams or 'any number of'} beams")
@@ -120,14 +120,14 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
             count_phrasings(queries, collection.instructions())
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     encoded = EncodedSplit.encode(engine, collection, sets)
-    found, phrased = search_pools(engine, collection, encoded, pools, options)
+    by_pool, phrased = search_pools(engine, collection, encoded, pools, options)
     following, health, factors = [], {}, []
     if options.details:
         following = measure_following(engine, collection, sets, held_out, encoded.rows, options.seed)
         health, factors = measure_codes(engine.index, pools.candidates(), options.seed)
 
     def figures(kind: PoolKind, beams: int) -> PoolFigures:
-        by_row = found[kind, beams]
+        by_row = by_pool[kind, beams]
         return pool_figures(kind, beams, [by_row[number] for number in range(len(sets))], options.seed)
 
     swept = swept_kinds(pools.kinds, options.split)
@@ -154,7 +154,7 @@ def search_pools(
     """
     index, swept = engine.index, swept_kinds(pools.kinds, options.split)
     targets = training_targets(collection, index)
-    found: dict[tuple[PoolKind, int], dict[int, SearchedRow]] = defaultdict(dict)
+    by_pool: dict[tuple[PoolKind, int], dict[int, SearchedRow]] = defaultdict(dict)
     phrased: dict[int, PhrasedRow] = {}
     for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
         rows = shared.rows
@@ -166,10 +166,10 @@ def search_pools(
             for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
                 results = exhaustive | searched.generated(asked, queries.qrels, beams)
                 for kind in kinds:
-                    found[kind, beams][number] = SearchedRow(queries, index, rows, targets, results)
+                    by_pool[kind, beams][number] = SearchedRow(queries, index, rows, targets, results)
             if pools.kinds[0] in kinds and options.every_phrasing:
                 phrased[number] = measure_phrasings(searched, collection, queries, options.beams[-1])
-    return found, phrased
+    return by_pool, phrased
 
 
 def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet]) -> str:

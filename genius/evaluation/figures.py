@@ -114,12 +114,12 @@ def pool_figures(kind: PoolKind, beams: int, searched: Sequence[SearchedRow], se
         draws.append(samples)
     limits = {name: interval(np.mean([samples[name] for samples in draws], axis=0)) for name in draws[0]}
     systems, differences = _mean([row.systems for row in rows]), _mean([row.differences for row in rows])
-    for name, found in systems.items():
-        systems[name] = replace(found, rate=(found.rate[0], *limits[name]))
-        if found.beam:
+    for name, average in systems.items():
+        systems[name] = replace(average, rate=(average.rate[0], *limits[name]))
+        if average.beam:
             most = max(row.systems[name].beam.most_items for row in rows)
-            systems[name] = replace(systems[name], beam=replace(found.beam, most_items=most))
-    differences = {pair: (found[0], *limits[pair]) for pair, found in differences.items()}
+            systems[name] = replace(systems[name], beam=replace(average.beam, most_items=most))
+    differences = {pair: (difference[0], *limits[pair]) for pair, difference in differences.items()}
     return PoolFigures(kind, beams, rows, RowFigures(systems, differences))
 
 
@@ -132,7 +132,7 @@ def _row_figures(searched: SearchedRow, rng: np.random.Generator) -> tuple[RowFi
         for first, second in COMPARED
         if first in ranks and second in ranks
     }
-    samples = {system: bootstrap_hit_rates(found, cut, DRAWS, rng) for system, found in ranks.items()}
+    samples = {system: bootstrap_hit_rates(system_ranks, cut, DRAWS, rng) for system, system_ranks in ranks.items()}
     samples |= {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in wins.items()}
     groups, member = TargetGroups.of(queries.qrels, searched.targets), np.zeros(searched.index.n, dtype=bool)
     member[searched.rows] = True
@@ -140,15 +140,15 @@ def _row_figures(searched: SearchedRow, rng: np.random.Generator) -> tuple[RowFi
     right = right_first_codes(queries.qrels, searched.index)
     systems = {
         system: SystemFigures(
-            rate=(hit_rate(found, cut), *interval(samples[system])),
-            hit={k: hit_rate(found, k) for k in CUTS},
-            of_dense=share_of_dense(found, ranks["dense"], cut) if "dense" in ranks else None,
-            seen=hit_rate(found[groups.every], cut),
-            new=hit_rate(found[groups.none], cut),
+            rate=(hit_rate(system_ranks, cut), *interval(samples[system])),
+            hit={k: hit_rate(system_ranks, k) for k in CUTS},
+            of_dense=share_of_dense(system_ranks, ranks["dense"], cut) if "dense" in ranks else None,
+            seen=hit_rate(system_ranks[groups.every], cut),
+            new=hit_rate(system_ranks[groups.none], cut),
             milliseconds=searched.results.milliseconds.get(system, {}),
             beam=_beam_figures(beams[system], right) if system in beams else None,
         )
-        for system, found in ranks.items()
+        for system, system_ranks in ranks.items()
     }
     figures = RowFigures(
         systems,
@@ -166,15 +166,15 @@ def _row_figures(searched: SearchedRow, rng: np.random.Generator) -> tuple[RowFi
     return figures, samples
 
 
-def _beam_figures(found: BeamStatistics, right: np.ndarray) -> BeamFigures:
+def _beam_figures(statistics: BeamStatistics, right: np.ndarray) -> BeamFigures:
     """right (q, codes) bool: the ID of a positive starts with this code."""
     return BeamFigures(
-        recall=float(found.recalled.mean()),
-        items=float(found.items.mean()),
-        most_items=int(found.items.max()),
-        scored=float(found.scored.mean()),
-        certified=None if found.certified is None else float(found.certified.mean()),
-        first_code=float(np.take_along_axis(right, found.first_code[:, None], axis=1).mean()),
+        recall=float(statistics.recalled.mean()),
+        items=float(statistics.items.mean()),
+        most_items=int(statistics.items.max()),
+        scored=float(statistics.scored.mean()),
+        certified=None if statistics.certified is None else float(statistics.certified.mean()),
+        first_code=float(np.take_along_axis(right, statistics.first_code[:, None], axis=1).mean()),
     )
 
 

@@ -87,8 +87,8 @@ def measure(
             if inside:
                 rates = hit_rates(pool, queries, np.array(inside), beams, seed)
                 dense, last = rates["dense"][0], rates[systems[-1]][0]
-                found = [rates[system] for system in systems]
-                lines.append([f"{fraction} %", len(rows), group, len(inside), *found, last / dense if dense else None])
+                shown = [rates[system] for system in systems]
+                lines.append([f"{fraction} %", len(rows), group, len(inside), *shown, last / dense if dense else None])
     columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
     columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]
     return Table("Hit rate in collections that grew", columns, lines)

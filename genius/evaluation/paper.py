@@ -141,22 +141,22 @@ def row_names(row: RowFigures) -> list[Cell]:
     return [f"{row.task} {modalities_of(row.task)}", row.dataset + cut]
 
 
-def paper_tables(found: Evaluation) -> list[Table]:
+def paper_tables(evaluation: Evaluation) -> list[Table]:
     """The paper's tables with our figures, for the rows that are the paper's or their counterparts."""
     tables = []
     for paper in TABLES:
-        for pool in _compared_pools(found, paper.scope):
-            tables += _comparison(paper, pool, found)
+        for pool in _compared_pools(evaluation, paper.scope):
+            tables += _comparison(paper, pool, evaluation)
     return tables
 
 
-def _compared_pools(found: Evaluation, scope: str) -> list[PoolFigures]:
+def _compared_pools(evaluation: Evaluation, scope: str) -> list[PoolFigures]:
     """The pool of this scope that is compared with the paper's, M-BEIR's test pools: of the split, if it has any."""
-    kinds = compared_kinds([pool.kind for pool in found.pools], found.options.split)
-    return [pool for pool in found.pools if pool.kind in kinds and pool.kind.scope == scope]
+    kinds = compared_kinds([pool.kind for pool in evaluation.pools], evaluation.options.split)
+    return [pool for pool in evaluation.pools if pool.kind in kinds and pool.kind.scope == scope]
 
 
-def _comparison(paper: PaperTable, pool: PoolFigures, found: Evaluation) -> list[Table]:
+def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) -> list[Table]:
     """One table, or none if no row has a counterpart or the systems were not searched."""
     rows = [row for row in pool.rows if paper.counterpart(row.task, row.dataset)]
     if not rows or not {DENSE, *BEAM_SYSTEMS} <= rows[0].systems.keys():
@@ -168,7 +168,7 @@ def _comparison(paper: PaperTable, pool: PoolFigures, found: Evaluation) -> list
     here: dict[str, list[float | None]] = {f"here: {DENSE}": [row.systems[DENSE].rate[0] for row in rows]}
     printed_sizes = [
         swept
-        for swept in found.sweep
+        for swept in evaluation.sweep
         if swept.kind == pool.kind and any(f"{swept.beams} beams" in system for system in paper.systems)
     ]
     for searched in printed_sizes or [pool]:
@@ -197,10 +197,10 @@ def _comparison(paper: PaperTable, pool: PoolFigures, found: Evaluation) -> list
     return [Table(f"Beside the paper's {paper.name}", columns, cells, note)]
 
 
-def caption_lines(found: Evaluation, trained: str) -> list[list[Cell]]:
+def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
     """A line for each row from texts to images in its local pool, and each system. trained: on what the run was."""
     lines = []
-    for pool in _compared_pools(found, "local"):
+    for pool in _compared_pools(evaluation, "local"):
         for row in pool.rows:
             if row.task == CAPTION_TASK:
                 name, stands_for = row.dataset, stand_in(row.dataset)

@@ -196,7 +196,7 @@ def _positives(queries: list[LabeledQuery], row: BenchmarkRow, index: Index, spl
     for query, ids in zip(queries, ordered, strict=True):
         if not ids:
             raise UserError(f"query {query.id} of split {split} has no positive; add one to its qrels")
-        positives.append([found for found in islice(remaining, len(ids)) if found >= 0])
+        positives.append([place for place in islice(remaining, len(ids)) if place >= 0])
     return positives, int((rows < 0).sum())
 
 

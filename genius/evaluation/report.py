@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
+from pathlib import Path
 
 from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures, SystemFigures
@@ -13,25 +15,10 @@ from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.candidates import PER_CANDIDATE, PER_ROOT
 
-LEAD = """How often a right item is among the first results. “dense” compares the question with every item; “beam” and
-“fast” write IDs, “geometry” does so without the decoder; “re-rank” orders what they found by similarity, “ranker” by
-all that is known of it."""
-DEFINITIONS = f"""A query is a hit at k if any of its positives is among its first k results (M-BEIR's Recall@k). A
-positive outside the pool never counts, and a query with no positive in the pool is a miss, as in M-BEIR's own
-evaluation. k is {USUAL_CUT}; for Fashion200K and FashionIQ it is {FASHION_CUT} (marked *hit@{FASHION_CUT}*), as in the
-paper. Averages weigh all rows equally. Brackets are bootstrap 95 % intervals. *Of dense* is a system's share of the hit
-rate of dense search, in rows where dense search reaches {MIN_DENSE:.0%}; its average is over those rows."""
-SYSTEMS = f"""*dense*: exact search over the embeddings. *quantized*: over the quantized vectors, all IDs scored by
-look-up tables. *beam*: beam search over the valid IDs by the decoder, blended with geometry; mode exact, the published
-algorithm, in the order of ID scores. *beam + re-rank*: the same IDs, re-ranked by embedding. *fast + re-rank*: mode
-fast, which decodes a quarter of the beams, stops where the prefixes hold at most {PER_CANDIDATE} times as many items as
-the budget, or {PER_ROOT} · √(items of the pool) if that is more, and re-ranks those that are nearest by their codes, up
-to the budget. *ranker*, where the run has one: by it instead of by embedding. *geometry*: each of these by codebook
-distances alone (decoder weight 0); the difference is what the decoder adds. Items that share an ID are in the order of
-index rows unless re-ranked."""
-LADDER = """What each step from exhaustive search to the served result keeps. *dense*, *quantized*: exhaustive search
-over the embeddings and the quantized vectors. *candidates*: queries with a positive among the items that the beam
-search hands over, the most that re-ranking can reach. Then the hit rate after re-ranking."""
+NOTES = {
+    name: " ".join(text.split())
+    for name, text in tomllib.loads(Path(__file__).with_name("report_notes.toml").read_text(encoding="utf-8")).items()
+}
 SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
 SERVED = ("fast + ranker", "fast + re-rank")  # and the first of these that was measured
 STAGES = {
@@ -42,45 +29,43 @@ STAGES = {
     "expand": "expand",
     "rerank": "re-rank",
 }
-FACTOR_FIGURES = {
-    "alone": "Adjusted mutual information of a factor with the codes of one level alone, over the candidates that have "
-    "the factor: 1 determines it, 0 is chance.",
-    "in_modality": "The same among candidates of one modality, averaged by their number.",
-    "given_prefix": "Given the codes before: the share of the remaining uncertainty about the factor that the level "
-    "removes, beyond what chance would remove (unknown: chance would leave none).",
-}
+FACTOR_FIGURES = ("alone", "in_modality", "given_prefix")
 Columns = dict[Column, Callable[[RowFigures], Cell]]
 NAMES = [Column("task"), Column("dataset")]
 
 
-def report_of(found: Evaluation, run: str, collection: str, command: str, version: str, trained: str = "") -> Report:
+def report_of(
+    evaluation: Evaluation, run: str, collection: str, command: str, version: str, trained: str = ""
+) -> Report:
     """trained: what the run learned from, see `trained_on`; the collection, if it is empty."""
-    headline, *others = found.pools
-    tables = [hit_table(headline), *paper_tables(found), ladder_table(headline), averages_table(found.pools)]
+    headline, *others = evaluation.pools
+    tables = [hit_table(headline), *paper_tables(evaluation), ladder_table(headline), averages_table(evaluation.pools)]
     if headline.average.differences:
-        tables.append(differences_table(found.pools))
-    if found.phrasings:
-        tables.append(phrasings_table(found))
-    sizes = [pool for pool in found.sweep if pool.kind == headline.kind]
+        tables.append(differences_table(evaluation.pools))
+    if evaluation.phrasings:
+        tables.append(phrasings_table(evaluation))
+    sizes = [pool for pool in evaluation.sweep if pool.kind == headline.kind]
     if len(sizes) > 1:
         tables.append(sweep_table(sizes))
-    tables += [targets_table(headline), beams_table(found.pools)]
-    if found.following:
-        tables.append(following_table(found))
-    if found.health:
-        tables.append(health_table(found.health))
-    tables += factor_tables(found)
-    tables += [times_table(found.pools), bytes_table(found.code_sizes, found.dim)]
+    tables += [targets_table(headline), beams_table(evaluation.pools)]
+    if evaluation.following:
+        tables.append(following_table(evaluation))
+    if evaluation.health:
+        tables.append(health_table(evaluation.health))
+    tables += factor_tables(evaluation)
+    tables += [times_table(evaluation.pools), bytes_table(evaluation.code_sizes, evaluation.dim)]
     for pool in others:
         tables += [hit_table(pool), ladder_table(pool)]
-    captions = caption_lines(found, trained or collection)
+    captions = caption_lines(evaluation, trained or collection)
     tables += [captions_table(captions)] if captions else []
-    tables += [cuts_table(pool) for pool in found.pools]
-    plots = [hit_plot(pool) for pool in found.pools]
+    tables += [cuts_table(pool) for pool in evaluation.pools]
+    plots = [hit_plot(pool) for pool in evaluation.pools]
     plots += [sweep_plot(sizes)] if len(sizes) > 1 else []
-    plots += [factors_plot(found.factors)] if found.factors else []
+    plots += [factors_plot(evaluation.factors)] if evaluation.factors else []
     plots.append(times_plot(headline))
-    paragraphs = [" ".join(text.split()) for text in (LEAD, found.settings, DEFINITIONS, SYSTEMS)]
+    definitions = NOTES["definitions"].format(usual=USUAL_CUT, fashion=FASHION_CUT, least=MIN_DENSE)
+    systems = NOTES["systems"].format(per_candidate=PER_CANDIDATE, per_root=PER_ROOT)
+    paragraphs = [NOTES["lead"], evaluation.settings, definitions, systems]
     return Report(f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs), command, version, tables, plots)
 
 
@@ -107,11 +92,11 @@ def hit_table(pool: PoolFigures) -> Table:
 
 def rungs(row: RowFigures) -> list[str]:
     """The steps of the ladder that were measured."""
-    found = [system for system in ("dense", "quantized") if system in row.systems]
+    steps = [system for system in ("dense", "quantized") if system in row.systems]
     for search in ("beam", "fast"):
         orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in row.systems]
-        found += [f"{search}: candidates", *orders] if orders else []
-    return found
+        steps += [f"{search}: candidates", *orders] if orders else []
+    return steps
 
 
 def _rung(row: RowFigures, name: str) -> float:
@@ -125,36 +110,38 @@ def _rung(row: RowFigures, name: str) -> float:
 def ladder_table(pool: PoolFigures) -> Table:
     """The oracle ladder: where the next point of hit rate is lost, for each row."""
     columns: Columns = {Column(name, "%"): lambda row, name=name: _rung(row, name) for name in rungs(pool.average)}
-    return _by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, " ".join(LADDER.split()))
+    return _by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, NOTES["ladder"])
 
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
     """Of each system in each pool, at all cuts."""
     columns = [Column("pool"), Column("system"), *_percents("hit rate", *(f"hit@{k}" for k in CUTS))]
     rows = [
-        [str(pool.kind), name, found.rate, *(found.hit[k] for k in CUTS), found.of_dense]
+        [str(pool.kind), name, figures.rate, *(figures.hit[k] for k in CUTS), figures.of_dense]
         for pool in pools
-        for name, found in pool.average.systems.items()
+        for name, figures in pool.average.systems.items()
     ]
     return Table("Averages over rows", [*columns, Column("of dense", digits=2)], rows)
 
 
 def differences_table(pools: Sequence[PoolFigures]) -> Table:
     """Between systems, query by query."""
-    rows = [[str(pool.kind), pair, found] for pool in pools for pair, found in pool.average.differences.items()]
+    rows = [
+        [str(pool.kind), pair, difference] for pool in pools for pair, difference in pool.average.differences.items()
+    ]
     note = "In percentage points, averages over rows. Intervals are of the differences query by query."
     columns = [Column("pool"), Column("pair"), Column("difference", "%")]
     return Table("Differences between systems", columns, rows, note)
 
 
-def phrasings_table(found: Evaluation) -> Table:
+def phrasings_table(evaluation: Evaluation) -> Table:
     """Means over all phrasings of the instructions."""
-    systems = list(found.phrasings[0].systems)
+    systems = list(evaluation.phrasings[0].systems)
     rows: list[list[Cell]] = []
-    for row in found.phrasings:
+    for row in evaluation.phrasings:
         names = row_names(RowFigures({}, {}, row.task, row.dataset, row.cut))
         rows.append([*names, row.phrasings, *(row.systems[system] for system in systems)])
-    means = [mean_known([row.systems[system][0] for row in found.phrasings]) for system in systems]
+    means = [mean_known([row.systems[system][0] for row in evaluation.phrasings]) for system in systems]
     note = "Every query in every phrasing of its row's instruction: the mean; in brackets the lowest and the highest."
     columns = [*NAMES, Column("phrasings"), *_percents(*systems)]
     title = "Hit rate over all phrasings of the instructions"
@@ -163,15 +150,15 @@ def phrasings_table(found: Evaluation) -> Table:
 
 def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
     """Averages by beam size."""
-    systems = [name for name, found in sizes[0].average.systems.items() if found.beam]
+    systems = [name for name, figures in sizes[0].average.systems.items() if figures.beam]
     columns = [Column("beams"), *_percents(*systems)]
     for name in systems:
         columns += [Column(f"{name}: recall", "%"), Column(f"{name}: time", "ms", digits=2)]
     rows: list[list[Cell]] = []
     for pool in sizes:
-        found = [pool.average.systems[name] for name in systems]
-        spent = [(figures.beam.recall, sum(figures.milliseconds.values())) for figures in found]
-        rows.append([pool.beams, *(figures.rate for figures in found), *(cell for pair in spent for cell in pair)])
+        of_systems = [pool.average.systems[name] for name in systems]
+        spent = [(figures.beam.recall, sum(figures.milliseconds.values())) for figures in of_systems]
+        rows.append([pool.beams, *(figures.rate for figures in of_systems), *(cell for pair in spent for cell in pair)])
     note = "*Recall*: queries with a positive among the candidates of the beam search."
     return Table(f"Averages by beam size, {sizes[0].kind}", columns, rows, note)
 
@@ -184,11 +171,7 @@ def targets_table(pool: PoolFigures) -> Table:
     columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.systems[name].seen for name in systems}
     columns[Column("new: queries")] = lambda row: row.queries_new
     columns |= {Column(f"new: {name}", "%"): lambda row, name=name: row.systems[name].new for name in systems}
-    note = (
-        "Hit rate of queries all of whose positives were training targets (seen), and of those none of whose positives "
-        "was one (new). Averages are over the rows that have any."
-    )
-    return _by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, note)
+    return _by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, NOTES["targets"])
 
 
 def beams_table(pools: Sequence[PoolFigures]) -> Table:
@@ -196,35 +179,25 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
     columns = [Column("pool"), Column("system"), Column("recall", "%"), Column("items"), Column("most items")]
     columns += [Column("scored"), *_percents("certified", "first code")]
     rows: list[list[Cell]] = [
-        [str(pool.kind), name, *astuple(found.beam)]
+        [str(pool.kind), name, *astuple(figures.beam)]
         for pool in pools
-        for name, found in pool.average.systems.items()
-        if found.beam
+        for name, figures in pool.average.systems.items()
+        if figures.beam
     ]
-    note = (
-        "*Recall*: queries with a positive among the items that are re-ranked. *Items*, *most items*: how many, on "
-        "average and at most. *Scored*: beams whose continuations the decoder scored, over all levels (geometry: by "
-        "codebook distances). *Certified*: queries whose IDs are provably the best of all valid IDs under the model; "
-        "measured in mode exact alone. *First code*: queries whose most probable first code is that of a positive, "
-        "which is its modality unless first codes of the run emerged."
-    )
-    return Table("Candidates of the beam searches, averages over rows", columns, rows, note)
+    return Table("Candidates of the beam searches, averages over rows", columns, rows, NOTES["beams"])
 
 
-def following_table(found: Evaluation) -> Table:
+def following_table(evaluation: Evaluation) -> Table:
     """Right first codes under other instructions."""
     rows: list[list[Cell]] = [
         [f"{row.task} {modalities_of(row.task)}", row.dataset, row.asked, row.held_out, row.swapped]
-        for row in found.following
+        for row in evaluation.following
     ]
     averages = [mean_known([row[at] for row in rows]) for at in (2, 3, 4)]
-    note = (
-        "Queries whose most probable first code is right: *asked* as in the tables above, in phrasings that training "
-        "never used (*held out*), and with the same text and image under an instruction for another target modality "
-        "(*swapped*: the code of that modality is right)."
-    )
     columns = [*NAMES, *_percents("asked", "held out", "swapped")]
-    return Table("First codes under other instructions", columns, [*rows, ["average", "", *averages]], note)
+    return Table(
+        "First codes under other instructions", columns, [*rows, ["average", "", *averages]], NOTES["following"]
+    )
 
 
 def health_table(health: dict) -> Table:
@@ -240,23 +213,23 @@ def health_table(health: dict) -> Table:
     return Table("Codes in use", columns, rows, note)
 
 
-def factor_tables(found: Evaluation) -> list[Table]:
+def factor_tables(evaluation: Evaluation) -> list[Table]:
     """How much the codes of each level say about known factors of the items."""
-    if not found.factors:
+    if not evaluation.factors:
         return []
-    levels = [level["level"] for level in found.factors[0]["levels"]]
-    shuffled = max(abs(level["shuffled"]) for row in found.factors for level in row["levels"])
+    levels = [level["level"] for level in evaluation.factors[0]["levels"]]
+    shuffled = max(abs(level["shuffled"]) for row in evaluation.factors for level in row["levels"])
     baseline = f" With the factor shuffled ({SHUFFLES} times, mean) no entry is beyond ±{shuffled:.3f}."
     columns = [Column("factor"), Column("items"), Column("values")]
     columns += [Column(f"level {level}", digits=2) for level in levels]
     tables = []
-    for figure, note in FACTOR_FIGURES.items():
+    for figure in FACTOR_FIGURES:
         rows = [
             [row["factor"], row["items"], row["values"], *(level[figure] for level in row["levels"])]
-            for row in found.factors
+            for row in evaluation.factors
         ]
         title = REPORTED_AS + figure.replace("_", " ")
-        tables.append(Table(title, columns, rows, note + baseline * (figure == "alone")))
+        tables.append(Table(title, columns, rows, NOTES[f"factors_{figure}"] + baseline * (figure == "alone")))
     return tables
 
 
@@ -265,9 +238,14 @@ def times_table(pools: Sequence[PoolFigures]) -> Table:
     columns = [Column("pool"), Column("system")]
     columns += [Column(name, "ms", digits=2) for name in (*STAGES.values(), "total")]
     rows = [
-        [str(pool.kind), name, *(found.milliseconds.get(stage) for stage in STAGES), sum(found.milliseconds.values())]
+        [
+            str(pool.kind),
+            name,
+            *(figures.milliseconds.get(stage) for stage in STAGES),
+            sum(figures.milliseconds.values()),
+        ]
         for pool in pools
-        for name, found in pool.average.systems.items()
+        for name, figures in pool.average.systems.items()
     ]
     note = "Averages over rows. *Scan*: over all embeddings, or all IDs."
     return Table("Milliseconds per query", columns, rows, note)
@@ -277,9 +255,9 @@ def cuts_table(pool: PoolFigures) -> Table:
     """The hit rate of each row and system at all cuts."""
     columns = [*NAMES, Column("system"), *_percents(*(f"hit@{k}" for k in CUTS))]
     rows = [
-        [*row_names(row), name, *(found.hit[k] for k in CUTS)]
+        [*row_names(row), name, *(figures.hit[k] for k in CUTS)]
         for row in [*pool.rows, pool.average]
-        for name, found in row.systems.items()
+        for name, figures in row.systems.items()
     ]
     return Table(f"Hit rate at {', '.join(map(str, CUTS))} by row and system, {pool.kind}", columns, rows)
 
@@ -300,7 +278,7 @@ def hit_plot(pool: PoolFigures) -> Plot:
 
 def sweep_plot(sizes: Sequence[PoolFigures]) -> Plot:
     """Average hit rates by beam size."""
-    systems = [name for name, found in sizes[0].average.systems.items() if found.beam]
+    systems = [name for name, figures in sizes[0].average.systems.items() if figures.beam]
     beams = [float(pool.beams) for pool in sizes]
     series = []
     for name in systems:
@@ -328,7 +306,7 @@ def times_plot(pool: PoolFigures) -> Plot:
     """A bar for each system, of its stages."""
     systems: dict[str, SystemFigures] = pool.average.systems
     series = [
-        Series(name, [found.milliseconds.get(stage, 0.0) for found in systems.values()], list(systems))
+        Series(name, [figures.milliseconds.get(stage, 0.0) for figures in systems.values()], list(systems))
         for stage, name in STAGES.items()
     ]
     return Plot(f"Milliseconds per query, {pool.kind}", "bars", Axis("milliseconds per query"), Axis(""), series)

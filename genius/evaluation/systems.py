@@ -90,13 +90,13 @@ class SearchedPool:
                 continue
             if name == "quantized":
                 _ = self.norms  # computed once for a pool, and not timed
-            found, seconds = [], 0.0
+            hits, seconds = [], 0.0
             for start in range(0, len(queries.z), SCAN_BATCH):
                 before = time.perf_counter()
                 rows = scan(queries, start)
                 seconds += time.perf_counter() - before
-                found.append(first_hits(rows, qrels, start))
-            ranks[name] = np.concatenate(found)
+                hits.append(first_hits(rows, qrels, start))
+            ranks[name] = np.concatenate(hits)
             stages = ("encode",) if name == "dense" else ("encode", "fuse")
             spent = {stage: each for stage, each in queries.milliseconds.items() if stage in stages}
             milliseconds[name] = spent | {"scan": 1000 * seconds / len(queries.z)}
@@ -115,9 +115,9 @@ class SearchedPool:
     def _quantized(self, queries: EncodedRow, start: int) -> np.ndarray:
         """Items that share an ID are in the order of index rows."""
         batch, table = slice(start, start + SCAN_BATCH), self.pool.table
-        found = quantized_search(self.engine.quantizer.codebooks, table, queries.z[batch], K, self.norms)
+        nearest = quantized_search(self.engine.quantizer.codebooks, table, queries.z[batch], K, self.norms)
         asked = queries.embeddings[batch]
-        return rank_candidates(expand_beams(found, table), self.engine.index.embeddings, asked, K, rerank=False).rows
+        return rank_candidates(expand_beams(nearest, table), self.engine.index.embeddings, asked, K, rerank=False).rows
 
 
 def beam_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
@@ -162,9 +162,9 @@ def _search_once(
     ranks: dict[str, list[np.ndarray]] = {name: [] for name in orders}
     spent: dict[str, list[tuple[Milliseconds, int]]] = {name: [] for name in orders}
     for batch in queries.split(batch_size(beams)):
-        found, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
-        candidates, certified = found.candidates, found.beams.certified(beams)
-        ordered = {first: found} | {name: engine.reorder(found, orders[name]) for name in others}
+        retrieved, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
+        candidates, certified = retrieved.candidates, retrieved.beams.certified(beams)
+        ordered = {first: retrieved} | {name: engine.reorder(retrieved, orders[name]) for name in others}
         for name, retrieval in ordered.items():
             ranks[name].append(first_hits(retrieval.ranked.rows, qrels, start))
             spent[name].append((retrieval.milliseconds, size))
@@ -172,8 +172,8 @@ def _search_once(
             (
                 found_queries(candidates.query, candidates.row, qrels, start, size),
                 candidates.counts,
-                found.beams.first_log_probs.argmax(-1).cpu().numpy(),
-                found.beams.scored.cpu().numpy(),
+                retrieved.beams.first_log_probs.argmax(-1).cpu().numpy(),
+                retrieved.beams.scored.cpu().numpy(),
                 None if certified is None else certified.cpu().numpy(),
             )
         )

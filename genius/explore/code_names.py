@@ -115,8 +115,8 @@ def common_words(profiles: Profiles, matches: Matches, words: Sequence[Word], te
         shares = {word.word: word.share for word in words}
     else:
         vocabulary, rows = profiles.vocabulary(), spread(matches.rows, SAMPLE)
-        found, texts = vocabulary.shares(profiles.embeddings(rows)), len(rows)
-        shares = dict(zip(vocabulary.words, found, strict=True))
+        per_word, texts = vocabulary.shares(profiles.embeddings(rows)), len(rows)
+        shares = dict(zip(vocabulary.words, per_word, strict=True))
         words = [word for word in words if word.weight >= MIN_WEIGHT * words[0].weight]
     least = max(MIN_ITEMS / texts, MIN_SHARE) - 1e-6  # rounding of the share
     return without_plurals(word.word for word in words if shares[word.word] >= least)[:WORDS]

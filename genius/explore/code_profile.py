@@ -117,15 +117,16 @@ class Profiles:
         worded = self.index.modalities[matches.rows] != Modality.IMAGE
         texts = self._texts(_sampled(codes[worded], matches.rows[worded]))
         words = {
-            code: (found, len(texts[code]))
-            for code, found in zip(texts, distinctive_words(list(texts.values())), strict=True)
+            code: (distinctive, len(texts[code]))
+            for code, distinctive in zip(texts, distinctive_words(list(texts.values())), strict=True)
         }
         silent = ~worded & ~np.isin(codes, list(texts))
         pictures = _sampled(codes[silent], matches.rows[silent])
         if pictures:
             means = np.stack([self.embeddings(rows).mean(0) for _, rows in pictures])
             words |= {
-                code: (found, 0) for (code, _), found in zip(pictures, self.vocabulary().nearest(means), strict=True)
+                code: (nearest, 0)
+                for (code, _), nearest in zip(pictures, self.vocabulary().nearest(means), strict=True)
             }
         return words
 
@@ -176,4 +177,7 @@ def _sampled(codes: np.ndarray, rows: np.ndarray) -> list[tuple[int, np.ndarray]
     order = np.argsort(codes, kind="stable")
     used, first = np.unique(codes[order], return_index=True)
     share = max(MIN_PER_CODE, SAMPLE_SIZE // max(len(used), 1))
-    return [(int(code), spread(own, share)) for code, own in zip(used, np.split(rows[order], first[1:]), strict=False)]
+    return [
+        (int(code), spread(of_code, share))
+        for code, of_code in zip(used, np.split(rows[order], first[1:]), strict=False)
+    ]

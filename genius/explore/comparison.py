@@ -101,8 +101,8 @@ class Agreement:
     @property
     def found_by_one(self) -> np.ndarray:
         """(s, u) bool: found only by this system."""
-        found = self.ranks > 0
-        return found & (found.sum(axis=0) == 1)
+        is_found = self.ranks > 0
+        return is_found & (is_found.sum(axis=0) == 1)
 
 
 class Comparison:
@@ -196,15 +196,15 @@ class Comparison:
                 yield _median(system, partial(_timed, self.build().search, embeddings, checked.k, params=walk))
 
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
-        found = self.engine.retrieve(encoded, options)
-        return found.ranked.cosines, found.ranked.rows, found.milliseconds
+        retrieved = self.engine.retrieve(encoded, options)
+        return retrieved.ranked.cosines, retrieved.ranked.rows, retrieved.milliseconds
 
 
-def rank_agreement(found: Sequence[SystemResults]) -> Agreement:
+def rank_agreement(by_system: Sequence[SystemResults]) -> Agreement:
     """Compare the results of the systems for one query."""
-    rows = np.unique(np.concatenate([results.rows for results in found]))
-    ranks = np.zeros((len(found), len(rows)), dtype=int)
-    for ranks_of_system, results in zip(ranks, found, strict=True):
+    rows = np.unique(np.concatenate([results.rows for results in by_system]))
+    ranks = np.zeros((len(by_system), len(rows)), dtype=int)
+    for ranks_of_system, results in zip(ranks, by_system, strict=True):
         ranks_of_system[np.searchsorted(rows, results.rows)] = np.arange(1, len(results.rows) + 1)
     present = (ranks > 0).astype(int)
     common, sizes = present @ present.T, present.sum(axis=1)

@@ -71,14 +71,14 @@ def dense_ranks(embeddings: np.ndarray, query: np.ndarray, rows: np.ndarray) -> 
     embeddings (n, d) fp16, memory-mapped; query (d,); both normalized.
     """
     query = query.astype(np.float32)
-    wanted, place = np.unique(_cosines(embeddings[rows], query), return_inverse=True)  # ascending
-    above = np.zeros(len(wanted) + 1, dtype=np.int64)  # histogram of items by how many wanted cosines they exceed
+    asked, place = np.unique(_cosines(embeddings[rows], query), return_inverse=True)  # ascending
+    above = np.zeros(len(asked) + 1, dtype=np.int64)  # histogram of items by how many asked cosines they exceed
     sampled = 0
     for part in _scanned(len(embeddings)):
-        exceeded = np.searchsorted(wanted, _cosines(embeddings[part], query))
+        exceeded = np.searchsorted(asked, _cosines(embeddings[part], query))
         above += np.bincount(exceeded, minlength=len(above))
         sampled += len(exceeded)
-    larger = above[::-1].cumsum()[::-1][1:]  # for each wanted cosine: number of items above it
+    larger = above[::-1].cumsum()[::-1][1:]  # for each asked cosine: number of items above it
     return 1 + larger[place] * len(embeddings) // sampled
 
 

@@ -14,7 +14,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
-from genius.schema import Item, Query, SearchOptions, SearchResult, provenance_of, source_fields
+from genius.schema import Query, SearchOptions, SearchResult, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
 from genius.search.retrieval import EncodedQueries
@@ -29,23 +29,24 @@ WEIGHTS = tuple(step / 20 for step in range(20, -1, -1))  # from only the query 
 
 
 def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any]:
-    """The fields of an item: row, id, modality, text, source, codes, facts, provenance, neighbours, exact.
+    """What is known of an item: item (an Item), codes, facts, neighbours, exact.
 
-    modality is a Modality. facts: [(name, value)] from its source. provenance: see `provenance_of`. neighbours: see
-    `nearest_items`, [{"row", "id", "modality", "text", "source", "cosine"}]; exact: whether they are exact. Raises
-    UserError for an unknown row.
+    facts: [(name, value)] from its source. neighbours: see `nearest_items`, [{"row", "item", "cosine"}]; exact: whether
+    they are exact. Raises UserError for an unknown row.
     """
     index = engine.index
     if type(row) is not int or not 0 <= row < index.n:
         raise UserError(f"There is no item at row {quoted(row)}; the index has {index.n:,} items.")
     (item,) = index.items([row])
+    cosines, rows = nearest_items(engine, row, neighbors) if neighbors else ((), ())
     return {
-        "row": row,
-        **_short(item),
+        "item": item,
         "codes": index.codes([row])[0].tolist(),
         "facts": source_facts(item.source),
-        "provenance": provenance_of(item.source),
-        "neighbours": _neighbors(engine, row, neighbors) if neighbors else [],
+        "neighbours": [
+            {"row": int(near), "item": neighbor, "cosine": float(cosine)}
+            for near, neighbor, cosine in zip(rows, index.items(rows), cosines, strict=True)
+        ],
         "exact": index.n <= EXACT_ITEMS,
     }
 
@@ -92,18 +93,6 @@ def row_of(index: Index, id: str) -> int:
     if row < 0:
         raise UserError(f"There is no item {quoted(id)} in this index.")
     return row
-
-
-def _neighbors(engine: Engine, row: int, k: int) -> list[dict[str, Any]]:
-    cosines, rows = nearest_items(engine, row, k)
-    return [
-        {"row": int(at), **_short(other), "cosine": float(cosine)}
-        for at, other, cosine in zip(rows, engine.index.items(rows), cosines, strict=True)
-    ]
-
-
-def _short(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "modality": item.modality, "text": item.text, "source": item.source}
 
 
 @dataclass(frozen=True)

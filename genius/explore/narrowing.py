@@ -115,9 +115,9 @@ def _others(tree: BeamTree, number: int) -> tuple[CodeChoice, ...]:
     """The siblings of a prefix."""
     siblings = np.flatnonzero((tree.level == tree.level[number]) & (tree.parent == tree.parent[number]))
     return _by_probability(
-        CodeChoice(int(tree.code[other]), _probability(tree, other), int(tree.items[other]))
-        for other in siblings.tolist()
-        if other != number
+        CodeChoice(int(tree.code[sibling]), _probability(tree, sibling), int(tree.items[sibling]))
+        for sibling in siblings.tolist()
+        if sibling != number
     )
 
 

@@ -93,7 +93,7 @@ def most_similar_pair(index: Index) -> tuple[int, int] | None:
     depth = shared_codes(index)
     if depth < 2 or index.n > MAX_ITEMS:
         return None
-    codes = all_codes(index)
+    codes = index.codes(np.arange(index.n))
     order = np.lexsort(codes.T[::-1])
     ordered = codes[order]
     is_pair = (ordered[1:, :depth] == ordered[:-1, :depth]).all(1) & (ordered[1:, depth] != ordered[:-1, depth])
@@ -119,7 +119,7 @@ def coherent_pattern(index: Index) -> Pattern:
     """
     if len(index.code_sizes) < 3 or index.n > MAX_ITEMS:
         return ()
-    codes = all_codes(index)
+    codes = index.codes(np.arange(index.n))
     keys, members = np.unique(codes[:, 1:3], axis=0, return_inverse=True)
     members = members.ravel()
     kinds = np.zeros((len(keys), len(Modality)), dtype=np.int64)
@@ -153,11 +153,6 @@ def before_and_after(views: Sequence[View]) -> tuple[str, str] | None:
     before = [view for view in trained if not view.depth]
     after = sorted((view for view in trained if view.depth), key=lambda view: view.depth)
     return (before[0].name, after[-1].name) if before and after else None
-
-
-def all_codes(index: Index) -> np.ndarray:
-    """(n, M) of all items."""
-    return index.codes(np.arange(index.n))
 
 
 def evenly(places: np.ndarray, most: int) -> np.ndarray:

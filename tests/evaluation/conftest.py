@@ -2,14 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from genius.collections.mbeir import Collection
 from genius.search.engine import Engine
-from tests.evaluation.micro import publish_micro_run, write_micro_collection
-
-
-@pytest.fixture(scope="session")
-def collection(tmp_path_factory) -> Collection:
-    return write_micro_collection(tmp_path_factory.mktemp("micro") / "collection")
+from tests.evaluation.micro import publish_micro_run
 
 
 @pytest.fixture(scope="session")

@@ -20,11 +20,6 @@ from tests.search.tiny import publish_tiny_run
 QUERY = Query(text="A red dog.")
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory) -> Engine:
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("compare") / "run").path, "cpu")
-
-
 @pytest.fixture
 def comparison(engine) -> Comparison:
     return Comparison(engine)

@@ -7,16 +7,9 @@ from genius.explore.beam_tree import beam_tree
 from genius.explore.explanation import best_id, dense_ranks, explain
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search
-from genius.search.engine import Engine
 from tests.explore.test_items import CountingRows
-from tests.search.tiny import publish_tiny_run
 
 QUERY = Query(text="A red dog.")
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -26,21 +26,21 @@ from tests.ui.fake_engine import FakeEngine
 
 
 @pytest.fixture(scope="module")
-def engine():
+def made_up():
     return FakeEngine()
 
 
-def test_neighbors_agree_with_comparing_all_pairs_without_the_item_itself(engine):
-    vectors = engine.index.embeddings.astype(np.float32)
+def test_neighbors_agree_with_comparing_all_pairs_without_the_item_itself(made_up):
+    vectors = made_up.index.embeddings.astype(np.float32)
     cosines = vectors @ vectors[41]
     cosines[41] = -np.inf
     expected = np.argsort(-cosines, kind="stable")[:8]
-    item = describe_item(engine, 41)
+    item = describe_item(made_up, 41)
     assert [near["row"] for near in item["neighbours"]] == expected.tolist()
     assert [near["cosine"] for near in item["neighbours"]] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
 
 
-def test_a_duplicate_of_an_item_is_its_neighbor(engine):
+def test_a_duplicate_of_an_item_is_its_neighbor():
     engine = FakeEngine()
     engine.index.embeddings = engine.index.embeddings[:20].copy()
     engine.index.embeddings[3] = engine.index.embeddings[12]
@@ -58,9 +58,9 @@ class CountingRows:
         return len(self.vectors)
 
     def __getitem__(self, rows: object) -> np.ndarray:
-        found = self.vectors[rows]
-        self.read += len(np.atleast_2d(found))
-        return found
+        vectors = self.vectors[rows]
+        self.read += len(np.atleast_2d(vectors))
+        return vectors
 
 
 def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp_path, monkeypatch):
@@ -69,31 +69,32 @@ def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp
     exact = [describe_item(engine, row) for row in range(0, 400, 20)]
     monkeypatch.setattr(items, "EXACT_ITEMS", 399)
     monkeypatch.setattr(engine.index, "embeddings", CountingRows(engine.index.embeddings))
-    found = [describe_item(engine, row) for row in range(0, 400, 20)]
+    described = [describe_item(engine, row) for row in range(0, 400, 20)]
 
-    assert engine.index.embeddings.read <= 20 * 501 and not any(item["exact"] for item in found)
+    assert engine.index.embeddings.read <= 20 * 501 and not any(item["exact"] for item in described)
     assert all(item["exact"] for item in exact)
     shared = 0
-    for mine, true in zip(found, exact, strict=True):
-        near = {one["row"]: one["cosine"] for one in true["neighbours"]}
-        assert 1 <= len(mine["neighbours"]) <= 8 and mine["row"] not in {one["row"] for one in mine["neighbours"]}
-        for one in mine["neighbours"]:
-            assert one["cosine"] == pytest.approx(near.get(one["row"], one["cosine"]), abs=1e-6)
-        shared += len(near.keys() & {one["row"] for one in mine["neighbours"]})
+    for row, approximate, true in zip(range(0, 400, 20), described, exact, strict=True):
+        expected = {near["row"]: near["cosine"] for near in true["neighbours"]}
+        cosines = {near["row"]: near["cosine"] for near in approximate["neighbours"]}
+        assert 1 <= len(cosines) <= 8 and row not in cosines
+        both = cosines.keys() & expected.keys()
+        assert [cosines[row] for row in both] == pytest.approx([expected[row] for row in both], abs=1e-6)
+        shared += len(both)
     assert shared > 20 * 8 / 2
 
 
-def test_an_item_is_described_with_its_codes_and_modality(engine):
-    item = describe_item(engine, 5, neighbors=0)
-    assert item["id"] == engine.index.item(5).id and item["modality"] is Modality.PAIR
-    assert item["codes"] == engine.index.codes([5])[0].tolist() and item["neighbours"] == []
+def test_an_item_is_described_with_its_codes_and_modality(made_up):
+    item = describe_item(made_up, 5, neighbors=0)
+    assert item["item"] == made_up.index.item(5) and item["item"].modality is Modality.PAIR
+    assert item["codes"] == made_up.index.codes([5])[0].tolist() and item["neighbours"] == []
 
 
-def test_facts_are_the_plain_values_of_the_source(engine, monkeypatch):
+def test_facts_are_the_plain_values_of_the_source(made_up, monkeypatch):
     source = json.dumps({"kind": "house", "count": 1, "nested": {"a": 1}, "none": None})
-    items = engine.index.items
-    monkeypatch.setattr(engine.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
-    assert describe_item(engine, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1")]
+    items = made_up.index.items
+    monkeypatch.setattr(made_up.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
+    assert describe_item(made_up, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1")]
 
 
 def test_credit_license_and_origin_are_no_facts():
@@ -103,15 +104,15 @@ def test_credit_license_and_origin_are_no_facts():
 
 
 @pytest.mark.parametrize("row", [-1, 10**9, "5", None, True, 5.0])
-def test_an_unknown_row_gets_one_sentence(engine, row):
+def test_an_unknown_row_gets_one_sentence(made_up, row):
     with pytest.raises(UserError, match="There is no item at row"):
-        describe_item(engine, row)
+        describe_item(made_up, row)
 
 
 @pytest.mark.parametrize("id", ["nowhere", "", "9:99999999", None, 5])
-def test_an_unknown_id_gets_one_sentence(engine, id):
+def test_an_unknown_id_gets_one_sentence(made_up, id):
     with pytest.raises(UserError, match="There is no item"):
-        row_of(engine.index, id)
+        row_of(made_up.index, id)
 
 
 @pytest.fixture(scope="module")
@@ -133,13 +134,8 @@ OPTIONS = SearchOptions(beams=8, k=5)
 
 
 @pytest.fixture(scope="module")
-def engine_interpolation(tmp_path_factory) -> Engine:
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("blend") / "run").path, "cpu")
-
-
-@pytest.fixture(scope="module")
-def asked(engine_interpolation):
-    return engine_interpolation.search([QUERY], OPTIONS)[0]
+def asked(engine):
+    return engine.search([QUERY], OPTIONS)[0]
 
 
 def rows(result) -> list[int]:
@@ -151,24 +147,24 @@ def test_a_mixture_is_linear_in_the_weight():
     np.testing.assert_allclose(interpolated(query, item, (1, 0.25, 0)), [[1, 0], [0.25, 1.5], [0, 2]])
 
 
-def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine_interpolation, asked):
-    way = interpolate(engine_interpolation, asked.embedding, asked.z, 7, OPTIONS)
+def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine, asked):
+    way = interpolate(engine, asked.embedding, asked.z, 7, OPTIONS)
     assert [step.weight for step in way] == list(WEIGHTS) and WEIGHTS[0] == 1 and WEIGHTS[-1] == 0
     first, last = way[0].result, way[-1].result
     assert rows(first) == rows(asked) and first.generated[0].codes == asked.generated[0].codes
-    (as_query,) = engine_interpolation.search([item_query(engine_interpolation.index, 7)], OPTIONS)
-    assert [found.codes for found in last.generated] == [found.codes for found in as_query.generated]
-    assert last.embedding == pytest.approx(engine_interpolation.index.embeddings[7].astype(np.float32), abs=1e-3)
+    (as_query,) = engine.search([item_query(engine.index, 7)], OPTIONS)
+    assert [beam.codes for beam in last.generated] == [beam.codes for beam in as_query.generated]
+    assert last.embedding == pytest.approx(engine.index.embeddings[7].astype(np.float32), abs=1e-3)
 
 
-def test_interpolated_embeddings_are_normalized(engine_interpolation, asked):
-    for step in interpolate(engine_interpolation, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
+def test_interpolated_embeddings_are_normalized(engine, asked):
+    for step in interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
         assert np.linalg.norm(step.result.embedding) == pytest.approx(1)
         for hit in step.result.hits:
-            stored = engine_interpolation.index.embeddings[hit.row].astype(np.float32)
+            stored = engine.index.embeddings[hit.row].astype(np.float32)
             assert hit.cosine == pytest.approx(float(stored @ step.result.embedding), abs=1e-5)
 
 
-def test_the_middle_differs_from_both_ends(engine_interpolation, asked):
-    query, middle, item = interpolate(engine_interpolation, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
+def test_the_middle_differs_from_both_ends(engine, asked):
+    query, middle, item = interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
     np.testing.assert_allclose(middle.result.z, (query.result.z + item.result.z) / 2, atol=1e-6)

@@ -5,17 +5,11 @@ import pytest
 
 from genius.explore.narrowing import OTHERS, SHOWN, narrowing
 from genius.schema import Query, SearchOptions, SearchTrace
-from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
-from tests.search.tiny import LEVELS, publish_tiny_run
+from tests.search.tiny import LEVELS
 
 OPTIONS = SearchOptions(beams=7, k=6, trace=True)
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("narrowing") / "run").path, "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -101,17 +101,6 @@ def publish(folder):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    from training.benchmarks.chromium import chromium
-
-    with chromium() as running:
-        if running is None:
-            pytest.skip("no Chromium on this machine")
-        yield running
-
-
-@pytest.fixture(scope="module")
 def url(tmp_path_factory):
     run = publish(tmp_path_factory.mktemp("scripts"))
     served = ServedRun.read(run, editable=True, run_names=(FOLDER, "other"))

@@ -2,16 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from genius.collections.mbeir import Collection
-from tests.evaluation.micro import write_micro_collection
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training.command_line import Arguments
-
-
-@pytest.fixture(scope="session")
-def collection(tmp_path_factory) -> Collection:
-    return write_micro_collection(tmp_path_factory.mktemp("micro") / "collection")
 
 
 @pytest.fixture(scope="session")

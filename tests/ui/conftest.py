@@ -83,18 +83,6 @@ def ask(served):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    from training.benchmarks.chromium import chromium
-
-    with chromium() as running:
-        if running is None:
-            pytest.skip("no Chromium on this machine; install it to run the browser tests")
-        yield running
-
-
-@pytest.fixture(scope="module")
 def context(browser):
     """What the visitors of a module use one after the other: it has the page's scripts from the second visit on."""
     with browser.new_context() as opened:

@@ -15,7 +15,7 @@ from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import MAX_ENTRIES, Entry, add_entry, address_fields, entry_at, history_view, read_entries
+from genius.ui.search.history import MAX_ENTRIES, Entry, add_entry, entry_at, history_view, read_entries
 from genius.ui.search.layout import search_tab
 from genius.ui.search.newest import Newest, if_still_shown, newest_only
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
@@ -163,10 +163,6 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
     assert address(found(quick)) == ("in red", "Find its page.", "", "1:300")
 
 
-def event(**data):
-    return gr.EventData(None, data)
-
-
 def test_the_latest_comes_first_and_each_once():
     stored = []
     for text in ("a", "b", "a"):
@@ -186,13 +182,6 @@ def test_an_entry_that_is_not_there_gets_one_sentence(index):
     assert entry_at(stored, 0) == Entry("mug")
     with pytest.raises(UserError, match="no longer in the history"):
         entry_at(stored, index)
-
-
-def test_an_address_tells_words_or_an_item_and_nothing_of_a_picture():
-    assert address_fields(Entry("mug", "Find it.")) == ("mug", "Find it.", "", "")
-    assert address_fields(Entry(item="5:1")) == ("", "", "5:1", "")
-    assert address_fields(Entry("mug", "Find it.", picture=True)) == ("",) * 4
-    assert address_fields(Entry("mug", pictured="5:1")) == ("mug", "", "", "5:1")
 
 
 def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called():

@@ -25,11 +25,6 @@ OPTIONS = SearchOptions(beams=7, k=6)
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("strip") / "run").path, "cpu")
-
-
-@pytest.fixture(scope="module")
 def namer(engine):
     return CodeNamer(engine, Path("tiny"))
 

@@ -11,11 +11,9 @@ from genius.errors import UserError
 from genius.examples import Example, TargetedInstruction
 from genius.explore.tour import Tour, TourStep
 from genius.schema import Modality
-from genius.search.engine import Engine
 from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.compare.layout import compare_tab, hnsw_choice
 from genius.ui.tour.layout import TourCallbacks
-from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 
 WHOLE = Tour(0, 1, (0, 3), (0, 4, 5, 6), (None, 4, 5), ("features", "codes-9"))
@@ -58,10 +56,9 @@ def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
         callbacks.on_step(1)
 
 
-def test_an_example_fills_the_form_and_removes_the_box_because_the_whole_picture_is_searched(tmp_path):
+def test_an_example_fills_the_form_and_removes_the_box_because_the_whole_picture_is_searched(engine):
     picture = Image.new("RGB", (40, 30), "teal")
     example = Example("One", "", picture, (TargetedInstruction("Find one like this.", Modality.IMAGE),))
-    engine = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
     with gr.Blocks() as page:
         shared = Shared.create(gr.Tabs())
         with gr.Tab("Compare", id="compare") as tab:

@@ -10,21 +10,14 @@ import pytest
 
 from genius.errors import UserError
 from genius.schema import Query, SearchOptions
-from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
 from genius.ui.common.formatting import item_label
 from genius.ui.search.newest import Newest
 from genius.ui.search.why import why_panel
-from tests.search.tiny import publish_tiny_run
 from tests.ui.tiny_page import callback
 
 OPTIONS = SearchOptions(beams=7, k=6)
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory):
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
 
 
 @pytest.fixture(scope="module")

@@ -73,12 +73,12 @@ def string(candidates: SchemeInputs) -> Identifiers:
 
     Items of the same name share an ID.
     """
-    other, end = len(CHARACTERS), len(CHARACTERS) + 1
+    unknown, end = len(CHARACTERS), len(CHARACTERS) + 1
     codes = np.full((len(candidates.items), STRING_LEVELS), end, dtype=np.uint16)
     for row, item in enumerate(candidates.items):
         words = re.findall(r"\w+", item.text or PurePosixPath(item.image or "").stem)
         places = [CHARACTERS.find(letter) for letter in " ".join(words).lower()[:STRING_LEVELS]]
-        codes[row, : len(places)] = [other if place < 0 else place for place in places]
+        codes[row, : len(places)] = [unknown if place < 0 else place for place in places]
     return Identifiers(codes, (end + 1,) * STRING_LEVELS)
 
 

@@ -158,7 +158,7 @@ def _result(results: Sequence[Result], column: PaperColumn) -> Result:
 
 def _is_averaged(table: AblationTable, column: PaperColumn) -> bool:
     """Whether a column counts for averages and claims: of several cuts of the same queries, only the usual one does."""
-    cuts = [other.cut for other in table.columns if other.row == column.row]
+    cuts = [each.cut for each in table.columns if each.row == column.row]
     return len(cuts) == 1 or column.cut == headline_cut(column.dataset)
 
 

@@ -9,7 +9,7 @@ from genius.collections.images import open_image
 from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
-from genius.schema import RANKER_PARTS, Item, Modality, Query, SearchOptions, SearchResult
+from genius.schema import RANKER_PARTS, Item, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
@@ -87,14 +87,12 @@ def endpoints(context: Context) -> list[Callable]:
         id: the number of the item in the collection, as hits name it.
         """
         row = row_of(engine.index, id)
-        described, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
+        known, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
         return {
-            "id": described["id"],
-            "modality": described["modality"].name.lower(),
-            "text": described["text"],
+            **_item_fields(known["item"]),
             "picture": formatting.data_uri(picture) if picture else None,
-            "codes": described["codes"],
-            "facts": dict(described["facts"]) | described["provenance"],
+            "codes": known["codes"],
+            "facts": dict(known["facts"]) | provenance_of(known["item"].source),
         }
 
     def code_items(pattern: str, limit: int = 20, offset: int = 0) -> dict:
@@ -126,15 +124,7 @@ def endpoints(context: Context) -> list[Callable]:
         id: the number of the item in the collection. k: how many neighbours.
         """
         near = describe_item(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
-        return [
-            {
-                "id": item["id"],
-                "modality": item["modality"].name.lower(),
-                "text": item["text"],
-                "cosine": item["cosine"],
-            }
-            for item in near
-        ]
+        return [{**_item_fields(neighbour["item"]), "cosine": neighbour["cosine"]} for neighbour in near]
 
     return [search, item, code_items, neighbours]
 

@@ -80,12 +80,12 @@ def small_webp(picture: Image.Image) -> bytes:
     return stream.getvalue()
 
 
-def shared_prefix(one: Sequence[int], other: Sequence[int]) -> int:
+def shared_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     """How many leading codes two IDs have in common."""
-    for level, (a, b) in enumerate(zip(one, other, strict=False)):
+    for level, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return level
-    return min(len(one), len(other))
+    return min(len(first), len(second))
 
 
 def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, Any]:

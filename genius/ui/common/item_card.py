@@ -43,16 +43,18 @@ class ItemCard(Panel):
 
 def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
     """The data of the panel. Raises UserError if there is no such item."""
-    item = describe_item(engine, row_of(engine.index, id), NEIGHBOURS)
+    row = row_of(engine.index, id)
+    known = describe_item(engine, row, NEIGHBOURS)
+
+    def view(item: Item, row: int) -> dict[str, Any]:
+        return formatting.item_view(item, engine.index.thumbnail(row))
+
     return {
-        **_item_data(engine, item),
-        "codes": item["codes"],
-        "facts": item["facts"],
-        "provenance": formatting.provenance_view(item["provenance"]),
-        "exact": item["exact"],
+        **view(known["item"], row),
+        **{name: known[name] for name in ("codes", "facts", "exact")},
         "neighbours": [
-            {**_item_data(engine, neighbour), "cosine": formatting.number(neighbour["cosine"], 3)}
-            for neighbour in item["neighbours"]
+            {**view(near["item"], near["row"]), "cosine": formatting.number(near["cosine"], 3)}
+            for near in known["neighbours"]
         ],
     }
 
@@ -78,15 +80,3 @@ def search_with_chosen(choice: Callable[..., Dependency], shared: Shared) -> Non
 def on_query(event: gr.EventData) -> str:
     """The id of the item."""
     return str(getattr(event, "id", ""))
-
-
-def _item_data(engine: Engine, item: dict[str, Any]) -> dict[str, Any]:
-    picture = engine.index.thumbnail(item["row"])
-    return {
-        "id": item["id"],
-        "name": formatting.MODALITY_NAMES[item["modality"]],
-        "modality": item["modality"].name.lower(),
-        "text": item["text"],
-        "label": formatting.item_label(Item(item["id"], item["modality"], item["text"], source=item["source"])),
-        "picture": formatting.data_uri(picture) if picture else None,
-    }

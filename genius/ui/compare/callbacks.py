@@ -129,7 +129,7 @@ def comparison_view(
         "encoding": _encoding_sentence(encoding),
         "reference": next(number for number in numbers if by_system[number].system is FLAT),
         "systems": [_system_view(by_system[number], agreement, number, slowest) for number in numbers],
-        "agreement": [[_pair_view(agreement, first, other) for other in numbers] for first in numbers],
+        "agreement": [[_pair_view(agreement, first, second) for second in numbers] for first in numbers],
         "items": [
             {**formatting.item_view(item, picture), "ranks": ranks}
             for item, picture, ranks in zip(items, thumbnails, agreement.ranks.T.tolist(), strict=True)
@@ -177,9 +177,9 @@ def _system_view(results: SystemResults, agreement: Agreement, number: int, slow
     }
 
 
-def _pair_view(agreement: Agreement, first: int, other: int) -> dict[str, Any] | None:
+def _pair_view(agreement: Agreement, first: int, second: int) -> dict[str, Any] | None:
     """How far two systems agree; None for one with itself."""
-    if first == other:
+    if first == second:
         return None
-    share, shift = float(agreement.overlap[first, other]), float(agreement.shift[first, other])
+    share, shift = float(agreement.overlap[first, second]), float(agreement.shift[first, second])
     return {"share": share, "overlap": f"{100 * share:.0f} %", "shift": "–" if math.isnan(shift) else f"±{shift:.1f}"}

@@ -135,7 +135,7 @@ def _names(plot: Plot) -> list[str]:
 
 
 def _is_published(series: Series, plot: Plot) -> bool:
-    return series.name.removeprefix(PUBLISHED) in {other.name for other in plot.series if other is not series}
+    return series.name.removeprefix(PUBLISHED) in {measured.name for measured in plot.series if measured is not series}
 
 
 def _shown_values(values: Sequence[float | str | None], axis: Axis) -> list[float | str | None]:

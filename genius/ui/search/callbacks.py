@@ -202,8 +202,10 @@ class SearchCallbacks:
         entry = request.entry()
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
-            LastQuery(request.describe(one), replace(one, image=small), options, result, self.engine.index.folder.name)
-            for one, result in zip(request.queries, results, strict=True)
+            LastQuery(
+                request.describe(asked), replace(asked, image=small), options, result, self.engine.index.folder.name
+            )
+            for asked, result in zip(request.queries, results, strict=True)
         )
         panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers)
         first = next((hit.item.id for hit in answers[0].result.hits), None)

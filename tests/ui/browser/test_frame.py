@@ -65,6 +65,7 @@ def wait_for(page, name):
 )
 def test_every_tab_opens_in_both_themes_without_sideways_scrolling(visit, theme, width):
     page = visit(f"/?__theme={theme}", width=width)
+    search(page, "A red dog.")
     for name in TABS:
         open_tab(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
@@ -110,8 +111,9 @@ def test_what_an_item_says_is_shown_and_runs_nothing(visit, served):
     for name in TABS:
         open_tab(page, name)
     open_tab(page, "search")
-    search(page, HOSTILE)
-    assert page.locator("img[src=x]").count() == 0
+    search(page, HOSTILE)  # as a query it comes back in the summary
+    assert HOSTILE in page.locator("#summary .sentence").inner_text()
+    assert page.locator("#cards .words").first.inner_text() == HOSTILE and page.locator("img[src=x]").count() == 0
 
 
 def test_two_visitors_never_see_each_others_state(visit):

@@ -6,7 +6,6 @@ import re
 import pytest
 
 from tests.ui.browser.actions import asked, hold_upload, search, upload
-from tests.ui.fake_engine import HOSTILE
 
 pytestmark = pytest.mark.browser
 
@@ -53,26 +52,6 @@ def test_the_way_to_search_is_chosen_and_its_certificate_shown(visit, served):
     assert "Dashed codes were not decoded" in page.locator(note).inner_text()
     assert page.locator("#generated .followed").count() > 0
     assert "…" in page.locator("#generated tbody").inner_text()
-
-
-def test_a_hostile_caption_is_shown_and_runs_nothing(visit):
-    page = visit()
-    search(page, "hostile")
-    assert page.locator("#cards .words").first.inner_text() == HOSTILE
-    assert page.locator("#cards img[src=x]").count() == 0
-    search(page, HOSTILE)  # as a query it comes back in the summary
-    assert HOSTILE in page.locator("#summary .sentence").inner_text()
-
-
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-def test_a_phone_needs_no_sideways_scrolling(visit, theme):
-    page = visit(f"/?__theme={theme}", width=390)
-    search(page, "mug")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    brightness = page.locator(".card").first.evaluate(
-        "card => getComputedStyle(card).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => +a + +b)"
-    )
-    assert (brightness < 384) == (theme == "dark")
 
 
 def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):

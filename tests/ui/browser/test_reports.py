@@ -70,19 +70,12 @@ def test_another_plot_is_a_choice_away_and_stays_chosen(visit):
     assert page.locator("#reports-retrieval [role=figure]").get_attribute("aria-label") == "Milliseconds"
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.slow
-def test_a_phone_needs_no_sideways_scrolling(visit, theme):
-    page = visit(f"/?tab=reports&__theme={theme}", width=390)
-    drawn(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_on_a_touch_screen_no_buttons_lie_over_a_legend(browser, served):
+def test_on_a_phone_nothing_scrolls_sideways_and_no_buttons_lie_over_a_legend(browser, served):
     with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
         page = phone.new_page()
         page.goto(served.url + "/?tab=reports")
         drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
         plots = page.locator(".js-plotly-plot", has=page.locator(".legendtext"))
         covered = """plot => {
           const buttons = plot.querySelector('.modebar')?.getBoundingClientRect();

@@ -1,6 +1,6 @@
 """Switching between runs in the header: with the mouse, the keyboard, on a phone, and what stays in the address."""
 
-import time
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,6 +8,7 @@ import pytest
 
 from genius.ui.common.about import About
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
+from tests.waiting import WAIT
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NAMES = ("photos", "toy world")
@@ -16,13 +17,13 @@ ABOUT = About("Photographs", ("<img src=x onerror=alert(1)>",), ("What is this?"
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """Two runs; the second takes a moment to load."""
+    """Two runs; the second is loaded once `go` is set."""
     from genius.ui.common.context import ServedRun
     from genius.ui.page import build
     from genius.ui.runs import HostedRun
     from genius.ui.serving import Hosting, serve
 
-    folder = tmp_path_factory.mktemp("runs")
+    folder, go = tmp_path_factory.mktemp("runs"), threading.Event()
     (folder / NAMES[0]).mkdir()
     (folder / NAMES[0] / "CREDITS.md").write_text("Ada Example, CC BY 2.0")
 
@@ -30,13 +31,13 @@ def served(tmp_path_factory):
         return build(FakeEngine(), ServedRun(Path(NAMES[0]), examples=EXAMPLES, about=ABOUT, run_names=NAMES))
 
     def load_world():
-        time.sleep(2)
+        assert go.wait(WAIT)
         return build(FakeEngine(), ServedRun(Path(NAMES[1]), "drawings", EXAMPLES, run_names=NAMES))
 
     server = serve(
         [HostedRun(folder / NAMES[0], load_photos), HostedRun(folder / NAMES[1], load_world)], Hosting(port=0)
     )
-    yield SimpleNamespace(url=server.address)
+    yield SimpleNamespace(url=server.address, go=go)
     server.close()
 
 
@@ -44,11 +45,13 @@ def current(page):
     return page.locator(".runs [aria-current=page]").inner_text()
 
 
-def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit):
+def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit, served):
     page = visit()
     assert current(page) == NAMES[0]
     page.get_by_role("navigation", name="Run").get_by_role("link", name=NAMES[1]).press("Enter")
-    page.wait_for_url("**/run/drawn%20world/")
+    page.wait_for_url("**/run/toy%20world/")
+    page.get_by_text(f"Loading the run {NAMES[1]}").wait_for()
+    served.go.set()
     page.locator("#go").wait_for()
     assert current(page) == NAMES[1]
 
@@ -62,12 +65,13 @@ def test_on_a_phone_the_runs_and_the_picture_come_first(visit, theme):
 
 
 def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, served):
-    page = visit("/run/drawn%20world/?q=mug")
+    served.go.set()
+    page = visit("/run/toy%20world/?q=mug")
     page.locator("#summary .sentence", has_text="“mug”").wait_for()
-    assert page.url.startswith(f"{served.url}/run/drawn%20world/?q=mug")
+    assert page.url.startswith(f"{served.url}/run/toy%20world/?q=mug")
     page.get_by_role("tab", name="API", exact=True).click()
-    page.wait_for_url("**/run/drawn%20world/?tab=api")
-    assert f'Client("{served.url}/run/drawn%20world")' in page.locator("#api pre").first.inner_text()
+    page.wait_for_url("**/run/toy%20world/?tab=api")
+    assert f'Client("{served.url}/run/toy%20world")' in page.locator("#api pre").first.inner_text()
 
 
 def test_about_describes_the_run_and_leads_to_its_credits(visit):
