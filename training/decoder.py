@@ -22,7 +22,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
 from genius.errors import exit_on_user_error
 from genius.models.decoder import IDDecoder
@@ -34,6 +33,7 @@ from genius.search.beam import beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
+from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.curves import record_epoch
 from training.distributed import (
@@ -72,7 +72,8 @@ class TargetIDs:
 def train(arguments: Arguments) -> None:
     """Train on the IDs of the run's quantizer, publish."""
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
-    run, collection = Run(arguments.run), Collection(arguments.collection)
+    run = Run(arguments.run)
+    collection = training_collection(arguments.collection, arguments.settings, run)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
     candidates, fusion_digest = CandidateTable.read(collection), run.digest("fusion")
     data = FeatureSet.read(run, collection, candidates, "train", seed)

@@ -27,6 +27,7 @@ from genius.models.model_hubs import quiet_hub
 from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints
+from training.class_pictures import with_classes
 from training.command_line import Arguments, parse_arguments
 from training.contrastive import fit
 from training.distributed import is_main, world_size
@@ -44,9 +45,10 @@ FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
 def train(arguments: Arguments) -> None:
     """Train the encoder, or take it as it is, and publish it in the run."""
     settings, seed = arguments.settings.encoder, arguments.settings.seed
-    run, collection = Run(arguments.run), Collection(arguments.collection)
+    run = Run(arguments.run)
     torch.manual_seed(seed)
     encoder = new_encoder(settings)
+    collection = with_classes(Collection(arguments.collection), encoder.config.model, settings.locked.class_pictures)
     if settings.fusion == "feature":
         encoder = FeatureFusionEncoder.over(encoder, FUSION_LAYERS)
     encoder.check()
@@ -130,7 +132,7 @@ def fit_encoder(
         heads = LockedEncoder(encoder, settings.locked.input_dropout)
         loader = LockedLoader(collection, splits, settings, heads, swaps, run, seed, workers)
         if settings.image_tower:  # the heads are new, so they may take standardized outputs
-            heads.standardize(statistics(loader.image_outputs), statistics(loader.text_outputs))
+            heads.standardize(statistics(loader.photographs), statistics(loader.text_outputs))
         fit(heads, loader, pairs, val_pairs, settings, seed, run, checkpoints)
         heads.fold()
     else:

@@ -28,6 +28,7 @@ from genius.files import link_or_copy, write_json
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
+from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
@@ -42,7 +43,8 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     splits: whose queries are encoded, beside the candidates.
     """
     settings, seed = arguments.settings.features, arguments.settings.seed
-    run, collection = Run(arguments.run), Collection(arguments.collection)
+    run = Run(arguments.run)
+    collection = training_collection(arguments.collection, arguments.settings, run)
     encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
     if encoder.dim != arguments.settings.quantizer.fusion.dim:
         raise UserError(
@@ -139,6 +141,8 @@ def share_features(run: Run, path: Path) -> Run:
     side = Run(path)
     with side.changing() as manifest:
         manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
+    side.folder("encoder").mkdir(parents=True, exist_ok=True)
+    link_or_copy(run.folder("encoder") / "config.json", side.folder("encoder") / "config.json")
     for folder in feature_folders(run):
         mirrored = path / "features" / folder.name
         mirrored.mkdir(parents=True, exist_ok=True)

@@ -27,6 +27,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
+from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.features import finished_features
 from training.ood_fitting import fit_ood_detector
@@ -39,15 +40,16 @@ BLOCK = 10_000  # ids looked up at a time
 def train(arguments: Arguments) -> None:
     """Quantize every candidate, or those of one pool, and publish the index."""
     settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
+    trained = training_collection(arguments.collection, arguments.settings, run)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
-    candidates = CandidateTable.read(collection)
+    candidates = CandidateTable.read(trained)
     files = finished_features(run, "candidates", candidates.content_digest, arguments.settings.seed)
     fusion = run.digest("fusion")
     if files.progress["fusion"] != fusion:  # of a run whose fusion was not trained here
         files.fuse(Fusion.load(run.folder("fusion")).to(arguments.device), fusion)
     fused, embeddings = files.fused(fusion)[:, 0], files.embedding
     keys, modalities = candidates.keys, candidates.modalities
-    if settings.pool:
+    if settings.pool or trained != collection:
         rows = pool_rows(collection, settings.pool, candidates)
         fused, embeddings = ConcatenatedArray([fused], rows), ConcatenatedArray([embeddings], rows)
         keys, modalities = keys[rows], modalities[rows]

@@ -2,8 +2,8 @@
 
 The outputs are features that are computed once (tower_features.py), so an epoch takes seconds.
 
-Shapes: b inputs, q queries, p phrasings, c candidates, v views of an image, d embedding dim, t and u the widths of the
-towers' outputs.
+Shapes: b inputs, q queries, p phrasings, c candidates, k classes of the bridge, v views of an image, d embedding dim, t
+and u the widths of the towers' outputs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
@@ -19,10 +20,13 @@ from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.files import write_json
+from genius.index.segments import ConcatenatedArray
+from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder, Features
 from genius.models.heads import fold_standardization
 from genius.run import Run
 from genius.texts import normalize_text, query_text
+from training.class_pictures import class_outputs, picture_rows
 from training.distributed import barrier, is_main, local_slice
 from training.encoder_inputs import Inputs, needed_items
 from training.features import fill_files
@@ -44,13 +48,17 @@ class LockedEncoder(nn.Module):
         """Locks the towers. input_dropout: of their outputs. Raises UserError for a tower without a head."""
         super().__init__()
         split = encoder.split()
-        self._hidden = (encoder, split.image_head, split.text_head)  # not submodules
+        bridge = split.image_head if isinstance(split.image_head, BridgedHead) else None
+        self._hidden = (encoder, bridge, bridge.head if bridge else split.image_head, split.text_head)  # not submodules
         self.device, self.dim = encoder.device, encoder.dim
         self.dropout = nn.Dropout(input_dropout)
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
+        self.classes: Tensor | None = None  # (2, k, u) outputs of the text tower for their names and definitions
         encoder.eval().requires_grad_(False)
         for head in self._heads:
             head.requires_grad_(True)
+        if bridge is not None:
+            bridge.weight.requires_grad_(True)
         self.logit_scale.requires_grad_(True)
         trained = {name: weight for name, weight in encoder.named_parameters() if weight.requires_grad}
         self.trained = nn.ParameterDict({name.replace(".", "/"): weight for name, weight in trained.items()})
@@ -60,8 +68,12 @@ class LockedEncoder(nn.Module):
         return self._hidden[0]
 
     @property
+    def bridge(self) -> BridgedHead | None:
+        return self._hidden[1]
+
+    @property
     def _heads(self) -> tuple[nn.Module, nn.Module]:
-        return self._hidden[1:]
+        return self._hidden[2:]
 
     @property
     def logit_scale(self) -> nn.Parameter:
@@ -80,8 +92,12 @@ class LockedEncoder(nn.Module):
                 mean = torch.zeros_like(mean)
             self.standardization[number] = mean.to(self.device), std.to(self.device)
 
+    @torch.no_grad()
     def fold(self) -> None:
-        """Change the heads so that they take outputs that are not standardized."""
+        """Change the heads so that they take outputs that are not standardized; keep the embeddings of the classes."""
+        self.eval()
+        if self.bridge is not None:
+            self.bridge.prototypes.copy_(self._embed_classes())
         for number, head in enumerate(self._heads):
             if mean_and_std := self.standardization[number]:
                 fold_standardization(head, *mean_and_std)
@@ -90,11 +106,21 @@ class LockedEncoder(nn.Module):
     def forward(self, images: Tensor, image_mask: Tensor, texts: Tensor, text_mask: Tensor) -> Features:
         """As Encoder.forward, of outputs of the towers: images (·, t), texts (·, u)."""
         return Features(
-            self.encoder.encode_present(lambda outputs: self._project(0, outputs), images, image_mask),
+            self.encoder.encode_present(self._project_images, images, image_mask),
             self.encoder.encode_present(lambda outputs: self._project(1, outputs), texts, text_mask),
             image_mask,
             text_mask,
         )
+
+    def _project_images(self, outputs: Tensor) -> Tensor:
+        """Outputs of the image tower (b, t) -> (b, d), with the classes of the bridge."""
+        projected = self._project(0, outputs)
+        return projected if self.bridge is None else self.bridge.add_classes(projected, outputs, self._embed_classes())
+
+    def _embed_classes(self) -> Tensor:
+        """(k, d) normalized."""
+        embeddings = self._project(1, self.classes.flatten(0, 1)).unflatten(0, self.classes.shape[:2])
+        return F.normalize(embeddings.mean(0), dim=-1)
 
     def _project(self, number: int, outputs: Tensor) -> Tensor:
         """Outputs of a tower (b, t) or (b, u) -> (b, d)."""
@@ -128,9 +154,11 @@ class LockedLoader:
         Computes the outputs that the run lacks. Raises UserError if the collection has no images or no texts.
         """
         self.settings, self.encoder, self.swaps, self._splits = settings, encoder, swaps, splits
+        bridge = encoder.encoder.config.model.get("bridge")
+        of_classes = ClassTexts.of(bridge["labels"]) if bridge else ClassTexts([], [])
         self.candidate_rows, self.items = needed_items(collection, splits)
         paths = self._number_images(collection)
-        texts = self._number_texts(collection, np.random.default_rng(seed))
+        texts = self._number_texts(collection, of_classes, np.random.default_rng(seed))
         folder, views = run.path / "towers", Views(collection, settings, seed)
 
         def files(kind: str, names: list[str], inputs: list[tuple[str | None, list[str]]], array: str) -> FeatureFiles:
@@ -155,26 +183,39 @@ class LockedLoader:
 
         self.image_outputs = files("images", paths, [(name, [""]) for name in views.names(paths)], "image").image
         self.text_outputs = files("texts", texts, [(None, [text]) for text in texts], "text").text[:, 0]
+        self.photographs = self.image_outputs
+        if encoder.bridge is not None:
+            outputs = self.text_outputs[self._class_texts].astype(np.float32)
+            encoder.classes = torch.from_numpy(outputs).to(encoder.device)
+            if pictures := settings.locked.class_pictures:
+                made = class_outputs(self.photographs, encoder.bridge, pictures, settings.locked.views, seed)
+                self.image_outputs = ConcatenatedArray([self.photographs, made])
 
     def _number_images(self, collection: Collection) -> list[str]:
-        """Note the number of each image among the distinct ones; returns their paths."""
+        """Note the number of each image among the distinct ones, pseudo-pictures last; returns the paths of files."""
         numbers: dict[str, int] = {}
-        self._candidate_images = numbered([item.image for item in self.items], numbers)  # (c,)
-        self._query_images = [numbered(pairs.images, numbers) for pairs in self._splits]  # (q,) of each split
-        if not numbers:
+        candidate_images = numbered([item.image for item in self.items], numbers)
+        query_images = [numbered(pairs.images, numbers) for pairs in self._splits]
+        pictures = picture_rows(list(numbers), self.settings.locked.class_pictures)
+        files = [path for path, picture in zip(numbers, pictures, strict=True) if picture < 0]
+        place = np.append(np.where(pictures < 0, (pictures < 0).cumsum() - 1, len(files) + pictures), -1)
+        self._candidate_images = place[candidate_images]  # (c,)
+        self._query_images = [place[images] for images in query_images]  # (q,) of each split
+        if not files:
             raise UserError(
                 f"{collection.root} has no images among its training queries and candidates, so an image tower has "
                 "nothing to learn from; set encoder.locked.enabled to false, or add images"
             )
-        return list(numbers)
+        return files
 
-    def _number_texts(self, collection: Collection, rng: np.random.Generator) -> list[str]:
+    def _number_texts(self, collection: Collection, classes: ClassTexts, rng: np.random.Generator) -> list[str]:
         """Draw phrasings, and note the number of each text among the distinct ones; returns these.
 
         Texts of similar length stand next to each other, so that little padding is encoded.
         """
         numbers: dict[str, int] = {}
         candidate_texts = numbered([normalize_text(item.text) for item in self.items], numbers)
+        class_texts = numbered([", ".join(names) for names in classes.names] + classes.definitions, numbers)
         tables = []
         for pairs, phrasings in zip(self._splits, (self.settings.locked.phrasings, 1), strict=True):
             drawn = draw_phrasings(pairs, phrasings, rng)
@@ -199,6 +240,7 @@ class LockedLoader:
         order = np.argsort([len(text) for text in texts], kind="stable").astype(np.int32)
         place = np.append(np.argsort(order).astype(np.int32), np.int32(-1))  # the last one is that of −1
         self._candidate_texts = place[candidate_texts]  # (c,)
+        self._class_texts = place[class_texts].reshape(2, -1)  # (2, k) names, definitions
         self._query_texts = [place[table] for table in tables]  # (q, p) of each split
         return [texts[number] for number in order]
 

@@ -40,6 +40,7 @@ from genius.runtime import usable_device
 from genius.texts import query_text
 from training import quantizer
 from training.checkpoint import fingerprint
+from training.class_pictures import training_collection
 from training.command_line import Arguments, expect_run
 from training.curves import read_health
 from training.distributed import expect_one_process
@@ -83,7 +84,7 @@ def _draw(root: Path, path: Path, device: str) -> None:
     run, collection = Run(path), Collection(root)
     settings, health_with_contrast = recorded_settings(run), compared_health(run)
     index = load_index(run)
-    candidates = CandidateTable.read(collection)
+    candidates = CandidateTable.read(training_collection(root, settings, run))
     files = finished_features(run, "candidates", candidates.content_digest, settings.seed)
     items = items_to_draw(index, candidates, root, path)
     split, query_sets = sample_queries(collection, index, settings.seed)

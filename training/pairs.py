@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class CandidateTable:
     @classmethod
     def read(cls, collection: Collection) -> CandidateTable:
         """The stages of one training read the files once; they are read again after a change."""
-        return read_candidates(collection.root, records_stamp(collection.root))
+        return read_candidates(collection, records_stamp(collection.root))
 
     def __post_init__(self):
         self._order = np.argsort(self.keys)
@@ -57,15 +56,15 @@ class CandidateTable:
 
 
 @lru_cache(maxsize=1)
-def read_candidates(root: Path, stamp: str) -> CandidateTable:
-    """The candidates of the collection at `root`; stamp: `records_stamp` of it. Raises UserError if it has none."""
+def read_candidates(collection: Collection, stamp: str) -> CandidateTable:
+    """The candidates of the collection; stamp: `records_stamp` of it. Raises UserError if it has none."""
     keys, modalities, contents = array("q"), array("B"), hashlib.sha256()
-    for item in Collection(root).all_candidates():
+    for item in collection.all_candidates():
         keys.append(id_key(item.id))
         modalities.append(item.modality)
         contents.update(repr((item.id, int(item.modality), item.text, item.image)).encode())
     if not keys:
-        raise UserError(f"{root} has no candidates; add items to its cand_pool")
+        raise UserError(f"{collection.root} has no candidates; add items to its cand_pool")
     return CandidateTable(
         np.frombuffer(keys, dtype=np.int64), np.frombuffer(modalities, dtype=np.uint8), contents.hexdigest()
     )

@@ -15,7 +15,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from genius.collections.mbeir import Collection
 from genius.encoding.quantize import quantize_all
 from genius.errors import exit_on_user_error
 from genius.metrics.code_health import code_health, format_health
@@ -25,6 +24,7 @@ from genius.models.saving import round_to_half
 from genius.reports import version
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
+from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.curves import HEALTH, health_report, record_epoch
 from training.distributed import (
@@ -58,7 +58,8 @@ class FusionAndQuantizer(nn.Module):
 def train(arguments: Arguments) -> None:
     """Train on the features of the run."""
     settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
-    run, collection = Run(arguments.run), Collection(arguments.collection)
+    run = Run(arguments.run)
+    collection = training_collection(arguments.collection, arguments.settings, run)
     candidates = CandidateTable.read(collection)
     data = FeatureSet.read(run, collection, candidates, "train", seed)
     val = FeatureSet.read(run, collection, candidates, "val", seed)

@@ -43,11 +43,12 @@ from genius.search.engine import batch_size
 from genius.search.rerank import RankerScorer
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
+from training.class_pictures import training_collection
 from training.command_line import expect_run
 from training.distributed import expect_one_process
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs
-from training.stage import RESUME, only_trainer
+from training.stage import RESUME, only_trainer, recorded_settings
 from training.validation import unseen_queries
 
 PART = "ranker"
@@ -115,7 +116,8 @@ def train(root: Path, path: Path, device: str) -> None:
     """
     expect_run(path)
     with only_trainer(path), disk_errors_explained(path, RESUME):
-        _train(Collection(root), Run(path), device)
+        run = Run(path)
+        _train(training_collection(root, recorded_settings(run), run), run, device)
 
 
 def _train(collection: Collection, run: Run, device: str) -> None:

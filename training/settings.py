@@ -40,6 +40,9 @@ class TowerSettings:
     image_dropout: float = 0.0  # in the image head
     text_dropout: float = 0.0  # in a residual text head
     resize_mode: str = "shortest"  # how an image becomes a square: shortest, longest or squash
+    bridge: bool = False  # keep what the image tower's classifier knows, see class_bridge.py
+    bridge_temperature: float = 1.0  # of the classifier's softmax
+    bridge_cut: float = 0.0  # smaller probabilities do not count
 
     def __post_init__(self):
         expect(self.head in HEADS, f"head is one of {', '.join(HEADS)}, not {self.head!r}")
@@ -48,6 +51,8 @@ class TowerSettings:
         expect(0 <= self.image_dropout < 1, "image_dropout is a probability below 1")
         expect(0 <= self.text_dropout < 1, "text_dropout is a probability below 1")
         expect(not self.text_dropout or self.head == "residual", "text_dropout is 0 where head is not residual")
+        expect(self.bridge_temperature > 0, "bridge_temperature is above 0")
+        expect(0 <= self.bridge_cut < 1, "bridge_cut is a probability below 1")
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,11 @@ class LockedSettings:
     views: int = 4  # of each image: the image itself and random crops, by encoder.min_crop and horizontal_flip
     phrasings: int = 4  # instruction phrasings with which each query is encoded
     input_dropout: float = 0.0  # of tower outputs
+    class_pictures: int = 0  # pseudo-pictures of each class of the class bridge, see class_pictures.py
 
     def __post_init__(self):
         expect(self.views >= 1 and self.phrasings >= 1, "views and phrasings are at least 1")
+        expect(self.class_pictures != 1, "class_pictures is 0, or at least 2: one is for validation")
         expect(0 <= self.input_dropout < 1, "input_dropout is a probability below 1")
 
 

@@ -24,9 +24,12 @@ from genius.collections.mbeir import Collection
 from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
+from genius.index.segments import ConcatenatedArray
+from genius.models.class_bridge import BridgedHead
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
+from training.class_pictures import class_outputs, picture_path
 from training.image_augmentation import Crops, open_item_image
 from training.settings import EncoderSettings
 
@@ -104,7 +107,8 @@ def source_of(
 def tower_digest(encoder: Encoder, kind: str) -> str:
     """Checksum of the weights of one tower, without its head."""
     split = encoder.split()
-    heads = {id(weight) for head in (split.image_head, split.text_head) for weight in head.parameters()}
+    of_heads = (split.image_head, split.text_head)
+    heads = {id(weight) for head in of_heads for weight in (*head.parameters(), *head.buffers())}
     digest = hashlib.sha256()
     for name, weight in sorted([*encoder.clip.named_parameters(), *encoder.clip.named_buffers()]):
         of_tower = name.startswith("visual.") == (kind == "images") and not name.startswith("logit_")
@@ -143,6 +147,10 @@ def known_features(
         except UserError:  # of other towers or inputs
             return EncoderFeatureCache()
         outputs = files.image[:: settings.locked.views] if kind == "images" else files.text[:, 0]
+        if kind == "images" and isinstance(head, BridgedHead) and (pictures := settings.locked.class_pictures):
+            made = class_outputs(files.image, head, pictures, settings.locked.views, seed)[:: settings.locked.views]
+            outputs = ConcatenatedArray([outputs, made])
+            names += [picture_path(class_, each) for class_ in range(len(head.prototypes)) for each in range(pictures)]
         row = {name: number for number, name in enumerate(names)}
         lookups.append(partial(look_up, row, partial(_project, outputs, head)))
     return EncoderFeatureCache(*lookups)

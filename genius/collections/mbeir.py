@@ -47,6 +47,12 @@ class Collection:
             )
         self._resolved_root = self.root.resolve()
 
+    def __eq__(self, value: object) -> bool:
+        return type(self) is type(value) and vars(self) == vars(value)
+
+    def __hash__(self) -> int:
+        return hash(self.root)
+
     def rows(self) -> list[BenchmarkRow]:
         """Every (task, dataset) pair that has queries, ordered by dataset and task.
 

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from genius.errors import UserError
 from genius.models import towers
 from genius.models.blip import BlipTowers
+from genius.models.class_bridge import add_class_bridge, classes_of
 from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
 from genius.models.folding import fold_batch_norms
 from genius.models.heads import SplitEncoder, add_residual_heads
@@ -79,7 +80,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         cfg = dict(config.model)
-        residual_heads, fused = cfg.pop("residual_heads", None), cfg.pop("fusion", None) is not None
+        residual_heads, bridge = cfg.pop("residual_heads", None), cfg.pop("bridge", None)
+        fused = cfg.pop("fusion", None) is not None
         if fused != self.fuses_features:
             raise UserError(
                 "this encoder has one embedding for image and text together (feature fusion), for dense search alone; "
@@ -93,6 +95,8 @@ class Encoder(nn.Module):
             self.clip, custom = open_clip_model(cfg)
         if residual_heads:
             add_residual_heads(self.clip, **residual_heads)
+        if bridge:
+            add_class_bridge(self.clip, cfg["embed_dim"], **bridge)
         self.dim: int = cfg["embed_dim"]
         self._trims_padding = custom and padding_is_inert(self.clip.text)
 
@@ -154,6 +158,9 @@ class Encoder(nn.Module):
         text_dropout: float = 0.0,
         context_length: int = 77,
         resize_mode: str = "shortest",
+        bridge: bool = False,
+        bridge_temperature: float = 1.0,
+        bridge_cut: float = 0.0,
     ) -> Encoder:
         """An encoder with pretrained towers and random heads, in eval mode.
 
@@ -161,12 +168,14 @@ class Encoder(nn.Module):
         hidden layer: 2d units in the image head, the mean of the tower's width and d in the text head, which has no
         bias) or "linear", or "residual" (see heads.py) with this number of hidden units. image_dropout, text_dropout:
         before the last layer of the head, where it has a hidden one; open_clip's text head has none. context_length:
-        tokens of a text. resize_mode: open_clip's, "shortest", "longest" or "squash".
+        tokens of a text. resize_mode: open_clip's, "shortest", "longest" or "squash". bridge: keep the classifier of
+        the image tower, if it has one whose classes have names, see class_bridge.py.
         Raises UserError if a tower is missing, cannot be loaded or does not fit.
         """
         image: Any = towers.image_tower(image_tower)  # timm has no types
         text = towers.text_tower(text_tower)
         pretrained, residual = image.pretrained_cfg, head == "residual"
+        classifier = image.get_classifier()
         open_clip_head = "linear" if residual else head
         model = {
             "embed_dim": dim,
@@ -190,6 +199,8 @@ class Encoder(nn.Module):
         }
         if residual:
             model["residual_heads"] = {"hidden": hidden, "image_dropout": image_dropout, "text_dropout": text_dropout}
+        if bridge and (labels := classes_of(classifier)):
+            model["bridge"] = {"labels": labels, "temperature": bridge_temperature, "cut": bridge_cut}
         preprocess = PreprocessCfg(
             size=image_size,
             mean=pretrained["mean"],
@@ -202,6 +213,8 @@ class Encoder(nn.Module):
             image.reset_classifier(0)
             encoder.clip.visual.trunk.load_state_dict(image.state_dict())
             encoder.clip.text.transformer.load_state_dict(text.weights())
+            if "bridge" in model:
+                encoder.clip.visual.head.set_classifier(classifier)
             encoder.eval().check()
         except Exception as error:  # timm, transformers and open_clip raise many types
             raise UserError(

@@ -57,6 +57,15 @@ class TextConfig(BaseModel):
     hf_model_pretrained: Literal[False] = False
 
 
+class BridgeConfig(BaseModel):
+    """As VisionConfig, of a class bridge."""
+
+    model_config = EXACT
+    labels: Annotated[str, Field(pattern=r"^[\w-]{1,32}$")]
+    temperature: Annotated[float, Field(gt=0)]
+    cut: Annotated[float, Field(ge=0, le=1)]
+
+
 class ModelConfig(BaseModel):
     """As VisionConfig, of an open_clip model."""
 
@@ -64,6 +73,7 @@ class ModelConfig(BaseModel):
     embed_dim: Size
     vision_cfg: VisionConfig
     text_cfg: TextConfig
+    bridge: BridgeConfig | None = None
 
 
 class Preprocessing(BaseModel):
@@ -96,7 +106,7 @@ class TowerFile(BaseModel):
 class EncoderConfig:
     """All that rebuilds an encoder but its weights and the files in its text folder."""
 
-    # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads, blip, fusion
+    # open_clip's model configuration: embed_dim, vision_cfg, text_cfg, …; ours: residual_heads, bridge, blip, fusion
     model: dict[str, Any]
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from

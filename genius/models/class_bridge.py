@@ -1,0 +1,110 @@
+"""The class bridge: what the classifier of an image tower can tell apart, as a vector of the shared space (ours).
+
+Heads that are trained on few pictures forget most of what a tower was trained to name. The bridge keeps it: it adds the
+mean of the embeddings of all classes, weighted by their probabilities (ConSE, Norouzi et al. 2014), to what the head
+makes of an image.
+
+Shapes: b batch, t width of the tower's outputs, d embedding dim, c classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from open_clip.timm_model import TimmModel
+from timm.data import ImageNetInfo, infer_imagenet_subset
+from torch import Tensor, nn
+
+from genius.errors import UserError
+
+
+class BridgedHead(nn.Module):
+    """A head behind an image tower, and the tower's classifier, whose classes have embeddings."""
+
+    classifier: Tensor  # (c, t)
+    classifier_bias: Tensor  # (c,)
+    prototypes: Tensor  # (c, d) normalized embeddings of the classes
+
+    def __init__(self, head: nn.Module, classes: int, width: int, dim: int, temperature: float, cut: float):
+        """temperature: of the softmax. cut: smaller probabilities do not count. Classifier and embeddings are zero."""
+        super().__init__()
+        self.head, self.temperature, self.cut = head, temperature, cut
+        self.register_buffer("classifier", torch.zeros(classes, width))
+        self.register_buffer("classifier_bias", torch.zeros(classes))
+        self.register_buffer("prototypes", torch.zeros(classes, dim))
+        self.weight = nn.Parameter(torch.ones(()))  # of the classes, against what the head makes of an image
+
+    @torch.no_grad()
+    def set_classifier(self, classifier: nn.Linear) -> None:
+        """Take over a classifier. Raises RuntimeError if it is of another tower or of other classes."""
+        self.classifier.copy_(classifier.weight)
+        self.classifier_bias.copy_(classifier.bias)
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        """Outputs of the tower (b, t) -> (b, c)."""
+        logits = F.linear(outputs, self.classifier, self.classifier_bias)
+        probabilities = (logits / self.temperature).softmax(-1)
+        return torch.where(probabilities < self.cut, 0, probabilities)
+
+    def add_classes(self, projected: Tensor, outputs: Tensor, prototypes: Tensor) -> Tensor:
+        """What the head makes of outputs (b, t), as (b, d), with the classes, whose embeddings are (c, d)."""
+        classes = F.normalize(self.probabilities(outputs) @ prototypes, dim=-1)
+        return projected + self.weight * projected.norm(dim=-1, keepdim=True) * classes
+
+    def forward(self, outputs: Tensor) -> Tensor:
+        """(b, t) -> (b, d)."""
+        return self.add_classes(self.head(outputs), outputs, self.prototypes)
+
+
+@dataclass(frozen=True)
+class ClassTexts:
+    """What the classes of a classifier are called, and what they mean."""
+
+    names: list[list[str]]  # (c,) each with its synonyms, the usual name first
+    definitions: list[str]  # (c,)
+
+    @classmethod
+    def of(cls, labels: str) -> ClassTexts:
+        """The texts of one of timm's sets of ImageNet classes, such as imagenet-1k: WordNet's."""
+        info = ImageNetInfo(labels)
+        lemmas = info.label_descriptions(detailed=False)
+        described = info.label_descriptions(detailed=True)
+        definitions = [text.removeprefix(name).lstrip(": ") for text, name in zip(described, lemmas, strict=True)]
+        return cls([name.split(", ") for name in lemmas], definitions)
+
+    @property
+    def entries(self) -> list[str]:
+        """ "Sax (saxophone): a single-reed woodwind with a conical bore." """
+        return [entry_text(names[0], names[1:], text) for names, text in zip(self.names, self.definitions, strict=True)]
+
+
+def entry_text(name: str, synonyms: list[str], definition: str) -> str:
+    """An entry of an encyclopedia, with three synonyms at most."""
+    shown = ", ".join(synonyms[:3])
+    return f"{name[:1].upper()}{name[1:]}{f' ({shown})' if shown else ''}: {definition}."
+
+
+def classes_of(classifier: Any) -> str:
+    """timm's name of the classes that a classifier tells apart; empty for none, or for classes without names."""
+    return infer_imagenet_subset({"num_classes": getattr(classifier, "out_features", 0)}) or ""
+
+
+def add_class_bridge(clip: Any, dim: int, labels: str, temperature: float, cut: float) -> None:
+    """Put a bridge around the image head of a model with a timm tower.
+
+    Raises UserError for another tower, and for classes that have no names.
+    """
+    head: nn.Module = clip.visual.head if isinstance(clip.visual, TimmModel) else nn.Identity()
+    first = next((layer for layer in head.modules() if isinstance(layer, nn.Linear)), None)
+    if first is None:
+        raise UserError("a class bridge needs an image tower of timm with a head; this encoder has none")
+    try:
+        classes = ImageNetInfo(labels).num_classes()
+    except AssertionError:
+        raise UserError(
+            f"the classes {labels!r} of the class bridge have no names; expected imagenet-1k or another set of timm's"
+        ) from None
+    clip.visual.head = BridgedHead(head, classes, first.in_features, dim, temperature, cut)

@@ -1,0 +1,104 @@
+"""The class bridge: what a classifier tells apart is kept beside a head; checked against sums class by class."""
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from genius.errors import UserError
+from genius.models.class_bridge import BridgedHead, ClassTexts, classes_of
+from genius.models.encoder import Encoder
+from tests.models.test_towers import write_image_tower, write_text_tower
+
+
+def bridged(cut=0.0, temperature=1.0) -> BridgedHead:
+    torch.manual_seed(0)
+    head = BridgedHead(nn.Linear(6, 4), 5, 6, 4, temperature, cut)
+    head.set_classifier(nn.Linear(6, 5))
+    head.prototypes.copy_(nn.functional.normalize(torch.randn(5, 4), dim=-1))
+    with torch.no_grad():
+        head.weight.fill_(0.7)
+    return head
+
+
+@pytest.mark.parametrize(("cut", "temperature"), [(0.0, 1.0), (0.2, 1.0), (0.0, 0.3)])
+def test_classes_are_added_by_their_probabilities(cut, temperature):
+    head, outputs = bridged(cut, temperature), torch.randn(3, 6)
+    with torch.no_grad():
+        features = head(outputs)
+    for output, feature in zip(outputs, features, strict=True):
+        projected = head.head.weight @ output + head.head.bias
+        logits = (head.classifier @ output + head.classifier_bias) / temperature
+        total, classes = logits.exp().sum(), torch.zeros(4)
+        for class_ in range(5):
+            probability = logits[class_].exp() / total
+            if probability >= cut:
+                classes += probability * head.prototypes[class_]
+        expected = projected + 0.7 * projected.norm() * classes / classes.norm()
+        torch.testing.assert_close(feature, expected)
+
+
+def test_where_no_class_is_probable_the_head_alone_speaks():
+    head, outputs = bridged(cut=0.99), torch.randn(3, 6)
+    torch.testing.assert_close(head(outputs), head.head(outputs))
+
+
+def tower_encoder(folder, bridge=True) -> Encoder:
+    _, image = write_image_tower(folder)
+    write_text_tower(folder / "text")
+    return Encoder.from_towers(image, str(folder / "text"), dim=12, image_size=64, head="residual", bridge=bridge)
+
+
+def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
+    encoder = tower_encoder(tmp_path)
+    head = encoder.split().image_head
+    assert isinstance(head, BridgedHead) and head.classifier.any()
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    encoder.save(folder)
+    loaded = Encoder.load(folder)
+    pixels = torch.rand(2, 3, 64, 64)
+    with torch.inference_mode():
+        expected = encoder.split().image_head(encoder.split().image_outputs(pixels))
+        present = torch.ones(2, dtype=torch.bool)
+        torch.testing.assert_close(loaded.for_inference()(pixels, present, torch.zeros(0), ~present).image, expected)
+    assert json.loads((folder / "config.json").read_text())["model"]["bridge"]["labels"] == "imagenet-1k"
+
+
+def test_without_a_classifier_of_known_classes_there_is_no_bridge(tmp_path):
+    assert classes_of(nn.Identity()) == "" and classes_of(nn.Linear(3, 7)) == ""
+    assert "bridge" not in tower_encoder(tmp_path, bridge=False).config.model
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": "imagenet-22k"}, "has the shape"),
+        ({"labels": "my-classes"}, "have no names; expected imagenet-1k"),
+        ({"labels": "../secret"}, "labels"),
+        ({"temperature": 0}, "temperature"),
+    ],
+)
+def test_a_bridge_that_does_not_fit_is_refused_in_one_sentence(tmp_path, change, message):
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    tower_encoder(tmp_path).save(folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["model"]["bridge"] |= change
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=message):
+        Encoder.load(folder)
+
+
+def test_a_classifier_of_another_tower_is_refused(tmp_path):
+    with pytest.raises(RuntimeError):
+        bridged().set_classifier(nn.Linear(7, 5))
+
+
+def test_classes_have_names_and_definitions():
+    texts = ClassTexts.of("imagenet-1k")
+    assert len(texts.names) == len(texts.definitions) == 1000
+    assert texts.names[1][0] == "goldfish" and texts.definitions[1].startswith("small golden")
+    assert all(names[0] and definition for names, definition in zip(texts.names, texts.definitions, strict=True))
+    assert texts.entries[1].startswith("Goldfish (Carassius auratus): small golden")
