@@ -3,10 +3,12 @@
     python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
 
 1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if it names what a
-   caption names (caption_words.py).
-2. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
+   caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia is right
+   if it is of the class or of a kind of things that the class belongs to.
+2. Where RUN holds the objects themselves, as a folder of one's own does: a name or a definition asks for its picture.
+3. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
    the category in the pool that upload_categories.tsv gives.
-3. How often a picture is said to be far from everything in the index: photographs, noise, flat colors.
+4. How often a picture is said to be far from everything in the index: photographs, noise, flat colors.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
 figures alone. With --out, FOLDER gets pages of uploads with what came back, to be judged by eye; they show pictures
@@ -20,13 +22,14 @@ import csv
 import html
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from timm.data import ImageNetInfo
 
 from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
@@ -34,6 +37,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.index.store import Index
 from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
+from genius.models.class_bridge import ClassTexts
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
@@ -41,8 +45,10 @@ from genius.schema import Hit, Item, Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from training.caption_words import is_right, words
 from training.distributed import expect_one_process
+from training.photos.encyclopedia import Encyclopedia
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
+FIND_PICTURE = "Show me a photo of this."
 CUTS = (1, 5, 10)
 DRAWS = 2000  # bootstrap samples
 BATCH = 16  # pictures searched together
@@ -87,11 +93,16 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"{options.data}/flickr8k has no development photograph that {options.run} has not indexed, so there is no "
             "upload from outside; name the folder of the public sets, or a run whose index lacks them"
         )
-    photographs = random.Random(options.seed).sample(sets["flickr8k"], min(options.limit, len(sets["flickr8k"])))
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
-    answers, answer_rows = measure_answers(engine, options.data / "flickr8k", photographs, question, options.seed)
+    tables, answer_rows = [], []
+    for name, judge in {"flickr8k": names_what_a_caption_names, "objects": right_entries()}.items():
+        if records := sets.get(name, []):
+            sample = random.Random(options.seed).sample(records, min(options.limit, len(records)))
+            table, rows = measure_answers(engine, options.data / name, sample, judge, question, options.seed)
+            tables.append(table)
+            answer_rows += rows
     similar, similar_rows = measure_similar(engine, options.data, sets, options.seed)
-    tables = [answers, similar, measure_far(engine, options.data, sets, options.seed)]
+    tables += [similar, measure_words(engine, options.seed), measure_far(engine, options.data, sets, options.seed)]
     sampled = f"--limit {options.limit} --seed {options.seed}"
     Report(
         "Uploads: photographs from outside the collection",
@@ -134,12 +145,28 @@ def search(engine: Engine, pictures: Sequence[Image.Image], instruction: str, te
     return [result.hits for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
 
 
+def names_what_a_caption_names(text: str, record: Record) -> bool:
+    return is_right(text, record.captions)
+
+
+def right_entries() -> Callable[[str, Record], bool]:
+    """Judges whether a text is the entry of the class of an object, or of a kind that the class belongs to."""
+    classes = {entry.text: entry.classes for entry in Encyclopedia.read().entries}
+    return lambda text, record: record.attributes["class"] in classes.get(text, ())
+
+
 def measure_answers(
-    engine: Engine, folder: Path, records: Sequence[Record], question: str, seed: int
+    engine: Engine,
+    folder: Path,
+    records: Sequence[Record],
+    judge: Callable[[str, Record], bool],
+    question: str,
+    seed: int,
 ) -> tuple[Table, list[SheetRow]]:
     """A row for each way to ask "What is this?", and what came back for the first of them.
 
-    question: the instruction that the page gives to a picture with a description.
+    judge: whether a text is right about a record. question: the instruction that the page gives to a picture with a
+    description.
     """
     pictures = [open_image(folder / record.image) for record in records]
     known = {text for *way, text in engine.index.instructions if way == [Modality.IMAGE, Modality.TEXT]}
@@ -150,15 +177,37 @@ def measure_answers(
     rows: list[list[Cell]] = []
     for asked, hits_of_each in results.items():
         answered = zip(hits_of_each, records, strict=True)
-        right = [[is_right(hit.item.text, record.captions) for hit in hits] for hits, record in answered]
+        right = [[judge(hit.item.text, record) for hit in hits] for hits, record in answered]
         rows.append([*asked, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
-    note = f"{len(records):,} development photographs of Flickr8k. A result is right if a caption has one of its names."
+    note = f"{len(records):,} pictures of {folder.name}. A result is right if it names what the picture shows."
     sheet = []
     for record, hits in zip(records, next(iter(results.values())), strict=True):
-        shown = [(hit.item.text or hit.item.id, is_right(hit.item.text, record.captions), None) for hit in hits[:5]]
+        shown = [(hit.item.text or hit.item.id, judge(hit.item.text, record), None) for hit in hits[:5]]
         sheet.append(SheetRow(thumbnail(folder / record.image, THUMBNAIL), record.captions, shown))
     return Table(WHAT_IS_THIS, columns, rows, note), sheet
+
+
+def measure_words(engine: Engine, seed: int) -> Table:
+    """Words that ask for the picture of a class, where the index holds one of each; else no rows."""
+    names = [
+        path.stem if (path := Path(item.image or "")) else "" for item in engine.index.items(range(engine.index.n))
+    ]
+    synsets, texts = ImageNetInfo().label_names(), ClassTexts.of("imagenet-1k")
+    place = {name: row for row, name in enumerate(names)}
+    rows: list[list[Cell]] = []
+    if set(synsets) <= set(place):
+        asked = {"a photo of a NAME": [f"a photo of a {of[0]}" for of in texts.names], "definition": texts.definitions}
+        for title, words in asked.items():
+            queries = [Query(text, instruction=FIND_PICTURE) for text in words]
+            parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
+            found = [result for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
+            right = [
+                [hit.row == place[name] for hit in result.hits] for name, result in zip(synsets, found, strict=True)
+            ]
+            rows.append([title, len(words), *rates(right, seed)])
+    columns = [Column("words"), Column("queries"), *(Column(f"hit@{k}", "%") for k in CUTS)]
+    return Table("Words that ask for one picture", columns, rows, f"With the instruction *{FIND_PICTURE}*")
 
 
 def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
