@@ -50,9 +50,13 @@ class BridgedHead(nn.Module):
         return torch.where(probabilities < self.cut, 0, probabilities)
 
     def add_classes(self, projected: Tensor, outputs: Tensor, prototypes: Tensor) -> Tensor:
-        """What the head makes of outputs (b, t), as (b, d), with the classes, whose embeddings are (c, d)."""
-        classes = F.normalize(self.probabilities(outputs) @ prototypes, dim=-1)
-        return projected + self.weight * projected.norm(dim=-1, keepdim=True) * classes
+        """What the head makes of outputs (b, t), as (b, d), with the classes, whose embeddings are (c, d).
+
+        The length of their mean says how certain the classifier is; its root lets an uncertain one say little.
+        """
+        classes = self.probabilities(outputs) @ prototypes
+        certainty = classes.norm(dim=-1, keepdim=True).clamp(min=1e-6)  # 1 where one class is certain
+        return projected + self.weight * projected.norm(dim=-1, keepdim=True) * classes / certainty.sqrt()
 
     def forward(self, outputs: Tensor) -> Tensor:
         """(b, t) -> (b, d)."""

@@ -3,8 +3,8 @@
     python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
 
 1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if it names what a
-   caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia is right
-   if it is of the class or of a kind of things that the class belongs to.
+   caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia is
+   right if it is of the class or of a kind of things that the class belongs to.
 2. Where RUN holds the objects themselves, as a folder of one's own does: a name or a definition asks for its picture.
 3. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
    the category in the pool that upload_categories.tsv gives.
@@ -190,11 +190,8 @@ def measure_answers(
 
 def measure_words(engine: Engine, seed: int) -> Table:
     """Words that ask for the picture of a class, where the index holds one of each; else no rows."""
-    names = [
-        path.stem if (path := Path(item.image or "")) else "" for item in engine.index.items(range(engine.index.n))
-    ]
     synsets, texts = ImageNetInfo().label_names(), ClassTexts.of("imagenet-1k")
-    place = {name: row for row, name in enumerate(names)}
+    place = {Path(item.image or "").stem: row for row, item in enumerate(engine.index.items(range(engine.index.n)))}
     rows: list[list[Cell]] = []
     if set(synsets) <= set(place):
         asked = {"a photo of a NAME": [f"a photo of a {of[0]}" for of in texts.names], "definition": texts.definitions}
@@ -202,9 +199,8 @@ def measure_words(engine: Engine, seed: int) -> Table:
             queries = [Query(text, instruction=FIND_PICTURE) for text in words]
             parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
             found = [result for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
-            right = [
-                [hit.row == place[name] for hit in result.hits] for name, result in zip(synsets, found, strict=True)
-            ]
+            answered = zip(synsets, found, strict=True)
+            right = [[hit.row == place[name] for hit in result.hits] for name, result in answered]
             rows.append([title, len(words), *rates(right, seed)])
     columns = [Column("words"), Column("queries"), *(Column(f"hit@{k}", "%") for k in CUTS)]
     return Table("Words that ask for one picture", columns, rows, f"With the instruction *{FIND_PICTURE}*")
