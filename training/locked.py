@@ -54,6 +54,7 @@ class LockedEncoder(nn.Module):
         self.dropout = nn.Dropout(input_dropout)
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
         self.classes: Tensor | None = None  # (2, k, u) outputs of the text tower for their names and definitions
+        self._embedded: tuple[object, Tensor] | None = None
         encoder.eval().requires_grad_(False)
         for head in self._heads:
             head.requires_grad_(True)
@@ -118,9 +119,13 @@ class LockedEncoder(nn.Module):
         return projected if self.bridge is None else self.bridge.add_classes(projected, outputs, self._embed_classes())
 
     def _embed_classes(self) -> Tensor:
-        """(k, d) normalized."""
-        embeddings = self._project(1, self.classes.flatten(0, 1)).unflatten(0, self.classes.shape[:2])
-        return F.normalize(embeddings.mean(0), dim=-1)
+        """(k, d) normalized; the queries and the targets of a step share them."""
+        versions = [weight._version for weight in self._heads[1].parameters()]
+        state = versions, self.training, torch.is_grad_enabled()
+        if self._embedded is None or self._embedded[0] != state:
+            embeddings = self._project(1, self.classes.flatten(0, 1)).unflatten(0, self.classes.shape[:2])
+            self._embedded = state, F.normalize(embeddings.mean(0), dim=-1)
+        return self._embedded[1]
 
     def _project(self, number: int, outputs: Tensor) -> Tensor:
         """Outputs of a tower (b, t) or (b, u) -> (b, d)."""

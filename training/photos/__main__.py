@@ -36,6 +36,8 @@ HEADS = (  # of the shipped run; those of the preset are newer
     "encoder.towers.text_dropout=0.3",
     "encoder.locked.views=1",
     "encoder.locked.input_dropout=0.2",
+    "encoder.towers.bridge=false",
+    "encoder.locked.class_pictures=0",
 )
 
 
