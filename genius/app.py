@@ -106,7 +106,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--decoder-dtype",
         choices=DECODER_DTYPES,
         default=DECODER_DTYPES[0],
-        help="arithmetic of the decoder, except in exact search: bfloat16 is faster where the hardware has it; "
+        help="arithmetic of the decoder's beam search: bfloat16 is faster where the hardware has it; "
         "results may differ a little (default: %(default)s)",
     )
     parser.add_argument(

@@ -16,9 +16,11 @@ from PIL import Image
 from genius.errors import quoted
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
-DECODER_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder in modes set and fast
+DECODER_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder's beam search
 RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
-RANKINGS = ("cosine", "ranker")  # what re-ranking orders by: the embeddings' cosine, as published, or the run's ranker
+MODES = ("both", "generate", "scan")  # how candidates are found, see genius/search/candidates.py
+ORDERS = ("ranker", "cosine", "score")  # of candidates: the run's ranker; the embeddings' cosine, as published; or the
+# scores by which they were found: those of the IDs or, of a scan, the distances
 
 
 class Modality(IntEnum):
@@ -118,23 +120,21 @@ class SearchOptions:
 
     beams: int = 50
     k: int = 10  # hits returned
-    rerank: bool = True  # order hits by embedding or by the run's ranker instead of by ID score
-    ranking: str | None = None  # one of RANKINGS; None: by the ranker if the run has one
+    mode: str = "both"  # one of MODES
+    order: str | None = None  # of the hits, one of ORDERS; None: by the ranker if the run has one, else by the cosine
     modality: Modality | None = None  # of the candidates; None: any
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
-    mode: str | None = None  # exact, set or fast (genius.search.beam); None: see checks.resolve_options
-    budget: int = 200  # mode fast: candidates to re-rank
-    prefix: tuple[int, ...] = ()  # codes that every generated ID begins with
+    prefix: tuple[int, ...] = ()  # codes that every ID begins with
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedID:
-    """An ID at the end of a beam search or, in modes set and fast, a prefix of a few IDs."""
+    """An ID at the end of a beam search or, where that stopped early, a prefix of a few IDs."""
 
     codes: tuple[int, ...]
-    score: float  # what it was ranked by: the log-probability, in modes exact and set over the whole vocabulary, which
-    # the decoder weight blends with the geometry of the codes
+    score: float  # that ranked it: the log-probability over the whole vocabulary, which the decoder weight blends with
+    # the geometry of the codes
     log_prob: float  # sum over the decoded codes, each normalized over the codes of its level; see `score`
     depth: int  # number of decoded codes; those after them are the only continuation in the trie, or left out
     bucket: int  # items with this ID or prefix
@@ -148,11 +148,16 @@ class Hit:
     item: Item
     codes: tuple[int, ...]
     rank: int  # 1 is best
-    generated_rank: int  # 1 is best, by ID score, before re-ranking
-    score: float  # of the generated ID
+    generated_rank: int  # before re-ranking: 1 has the best generated ID; those that only the scan found are last
     cosine: float  # between the embeddings of query and item
+    log_probs: tuple[float, ...]  # of each of its codes after those before, normalized over the codes of the level
     shares: tuple[float, ...] = ()  # of the ranker's parts and the modality in its score, from the mean candidate on;
     # empty: it did not rank
+
+    @property
+    def log_prob(self) -> float:
+        """Of its ID, by the decoder."""
+        return sum(self.log_probs)
 
 
 @dataclass(frozen=True)
@@ -186,18 +191,17 @@ class SearchResult:
     """The answer to one query."""
 
     hits: list[Hit]
-    generated: list[GeneratedID]  # best first
+    generated: list[GeneratedID]  # best first; none of a scan
     embedding: np.ndarray  # (d,) of the query, for dense search and re-ranking
     z: np.ndarray  # (d,) fused features of the query, the decoder's input
     query_codes: tuple[int, ...]  # z, quantized
     first_code_probabilities: np.ndarray  # (k,) of the k first codes, sum 1 before any restriction; see modality_code
     candidates: int  # items that were re-ranked
     modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
-    mode: str = "exact"  # of the beam search
-    ranking: str | None = None  # what the hits are ordered by, one of RANKINGS; None: by ID score
+    mode: str = "both"  # one of MODES
+    order: str = "cosine"  # of the hits, one of ORDERS
     dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
-    certified: bool | None = None  # the generated IDs are provably the best of all; None: only mode exact checks it
     out_of_distribution: bool | None = None  # the image is unlike the indexed ones; None: no image or no detector
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
-    trace: SearchTrace | None = None
+    trace: SearchTrace | None = None  # of a scan it has no levels; None: it was not asked for

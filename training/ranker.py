@@ -5,7 +5,7 @@
 It learns from validation queries none of whose targets was a training target, so that it learns how far each part can
 be trusted where encoder, fusion and decoder do not remember the answer. A (task, dataset) row that has few of them also
 gives queries whose targets training saw: its test queries ask for such targets, too. Their candidates come from the
-run's own beam search over all candidates of the collection, in modes set and fast. The loss is listwise: the
+run's own search over all candidates of the collection, generation and scan together. The loss is listwise: the
 probability that a softmax over the scores gives to the targets among the candidates. Prints what the ranker finds of
 queries that a model of the other queries ranks (cross-validation), next to the cosine.
 
@@ -38,7 +38,6 @@ from genius.run import BUILT_FROM, Run
 from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.candidates import Candidates, CandidateSearch
-from genius.search.codewords import unknown_norms
 from genius.search.engine import batch_size
 from genius.search.rerank import RankerScorer
 from genius.trie.ids import pack
@@ -56,7 +55,6 @@ PER_ROW = 300  # validation queries with unseen targets of each (task, dataset) 
 AT_LEAST = 50  # queries of a row; where fewer have unseen targets, others fill it up
 MIN_QUERIES = 50  # with a target among their candidates
 BEAMS = SearchOptions().beams
-MODES = ("set", "fast")
 FOLDS = 5  # of the cross-validation
 RIDGES = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of the map that predicts fused features, see Ranker
 PENALTY = 1e-3  # of squared weights, each in units of its part's spread
@@ -72,7 +70,7 @@ class CandidateLists:
     parts: Tensor  # (t, p)
     modality: Tensor  # (t,)
     positive: Tensor  # (t,) bool
-    number: np.ndarray  # (q,) of the query in its split; each was searched for in every mode
+    number: np.ndarray  # (q,) of the query in its split
     row: np.ndarray  # (q,) the query's (task, dataset) row
     cut: np.ndarray  # (q,) the k of its hit rate
 
@@ -190,34 +188,31 @@ def search_validation_queries(
     codes: np.ndarray,
     chosen: np.ndarray,
 ) -> CandidateLists:
-    """Search for the chosen validation queries in each of MODES; lists without a target among them are left out."""
+    """Search for the chosen validation queries; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
-    search, norms = CandidateSearch(IncrementalDecoder(decoder)), unknown_norms(len(codes))
-    budget, weight = SearchOptions().budget, decoder.config.decoder_weight
+    search, weight = CandidateSearch(IncrementalDecoder(decoder)), decoder.config.decoder_weight
     scorer = RankerScorer(ranker.to(device), search.codewords)
     embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
     query, parts, modality, positive, numbers, searches = [], [], [], [], [], 0
-    check_enough(len(chosen) * len(MODES))
-    for mode in MODES:
-        for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
-            z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
-            query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
-            beams, candidates = search.search(
-                z, pool, norms, mode=mode, beams=BEAMS, budget=budget, decoder_weight=weight
-            )
-            query.append(candidates.query + searches)
-            parts.append(
-                scorer.compute_parts(
-                    candidates, beams, pool.table, embeddings, modalities, query_embeddings, z, normalize
-                ).cpu()
-            )
-            modality.append(modalities[candidates.row].astype(np.int64))
-            positive.append(is_target(candidates, data, batch))
-            numbers.append(batch)
-            searches += len(batch)
+    check_enough(len(chosen))
+    for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
+        z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
+        query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
+        _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight)
+        first_codes = search.first_codes(z, pool)
+        query.append(candidates.query + searches)
+        parts.append(
+            scorer.compute_parts(
+                candidates, first_codes, pool.table, embeddings, modalities, query_embeddings, z, normalize
+            ).cpu()
+        )
+        modality.append(modalities[candidates.row].astype(np.int64))
+        positive.append(is_target(candidates, data, batch))
+        numbers.append(batch)
+        searches += len(batch)
     number = np.concatenate(numbers)
     row = data.pairs.rows[number]
     lists = CandidateLists(
@@ -238,8 +233,8 @@ def check_enough(lists: int) -> None:
     """Raises UserError if these lists of candidates are too few to train on."""
     if lists < MIN_QUERIES:
         raise UserError(
-            f"a ranker learns from what the {len(MODES)} modes of search find for validation queries, and needs "
-            f"{MIN_QUERIES} lists with a target among them; there are {lists}: add queries to the val split"
+            f"a ranker learns from what a search finds for validation queries, and needs {MIN_QUERIES} lists with a "
+            f"target among them; there are {lists}: add queries to the val split"
         )
 
 

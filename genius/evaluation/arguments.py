@@ -75,7 +75,7 @@ def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:
         "--decoder-dtype",
         choices=DECODER_DTYPES,
         default=DECODER_DTYPES[0],
-        help="arithmetic of the decoder in modes set and fast (default: %(default)s)",
+        help="arithmetic of the decoder's beam search (default: %(default)s)",
     )
 
 

@@ -48,7 +48,6 @@ from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
-from genius.schema import SearchOptions
 from genius.search.engine import Engine, batch_size
 
 MAX_FACTOR_ITEMS = 20_000  # items that factors are read from: a sample fixed by the seed
@@ -162,9 +161,9 @@ def search_pools(
         searched = SearchedPool(engine, pool, rows, options.systems)
         for number, kinds in shared.uses.items():
             queries, asked = encoded.sets[number], encoded.rows[number]
-            exhaustive = searched.exhaustive(asked, queries.qrels)
+            dense = searched.dense(asked, queries.qrels)
             for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
-                results = exhaustive | searched.generated(asked, queries.qrels, beams)
+                results = dense | searched.by_ids(asked, queries.qrels, beams)
                 for kind in kinds:
                     by_pool[kind, beams][number] = SearchedRow(queries, index, rows, targets, results)
             if pools.kinds[0] in kinds and options.every_phrasing:
@@ -184,8 +183,8 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
         f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; instructions chosen by seed "
         f"{options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} distinct IDs; codes per level: "
         f"{', '.join(map(str, index.code_sizes))}. {beams} beams, decoder weight "
-        f"{engine.decoder.config.decoder_weight:g} against geometry; mode fast: a budget of {SearchOptions().budget} "
-        f"items, decoder in {engine.decoder_dtype}. {machine}; batches of {BATCH} queries to encode and of "
+        f"{engine.decoder.config.decoder_weight:g} against geometry, decoder in {engine.decoder_dtype}. {machine}; "
+        f"batches of {BATCH} queries to encode and of "
         f"{batch_size(beams)} to search."
     )
     unknown = sum(queries.unknown for queries in sets)

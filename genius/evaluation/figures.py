@@ -13,7 +13,7 @@ import numpy as np
 
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, TargetGroups, right_first_codes
-from genius.evaluation.systems import BeamStatistics, RowResults
+from genius.evaluation.systems import CandidateStatistics, RowResults
 from genius.index.store import Index
 from genius.metrics.hit_rate import (
     CUTS,
@@ -29,10 +29,11 @@ from genius.search.retrieval import Milliseconds
 DRAWS = 2000  # bootstrap samples
 MIN_DENSE = 0.10  # hit rate of dense search below which a share of it means nothing
 COMPARED = [
-    ("beam", "geometry"),
-    ("beam + re-rank", "geometry + re-rank"),
-    ("fast + re-rank", "beam + re-rank"),
-    ("fast + re-rank", "fast geometry + re-rank"),
+    ("beam", "scan"),
+    ("beam + re-rank", "scan + re-rank"),
+    ("both + re-rank", "beam + re-rank"),
+    ("both + re-rank", "scan + re-rank"),
+    ("both + ranker", "scan + ranker"),
 ]  # pairs: the difference in hit rate, first minus second
 
 Estimate = tuple[float, float, float]  # a value and its 95 % interval
@@ -40,13 +41,12 @@ Estimate = tuple[float, float, float]  # a value and its 95 % interval
 
 @dataclass(frozen=True)
 class BeamFigures:
-    """What a beam search hands over, before re-ranking; means over queries."""
+    """What a search by IDs hands over, before re-ranking; means over queries."""
 
     recall: float  # queries with a positive among the candidates
     items: float
     most_items: int
     scored: float  # beams whose continuations were scored, over all levels
-    certified: float | None  # queries whose IDs are provably the best; None: not measured
     first_code: float  # queries whose most probable first code is that of a positive
 
 
@@ -60,7 +60,7 @@ class SystemFigures:
     seen: float | None  # hit rate of the queries all of whose positives were training targets
     new: float | None  # of those none of whose positives was one
     milliseconds: Milliseconds  # per query, by stage
-    beam: BeamFigures | None = None  # of exhaustive search: None
+    beam: BeamFigures | None = None  # of dense search: None
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,13 @@ def _row_figures(searched: SearchedRow, rng: np.random.Generator) -> tuple[RowFi
     return figures, samples
 
 
-def _beam_figures(statistics: BeamStatistics, right: np.ndarray) -> BeamFigures:
+def _beam_figures(statistics: CandidateStatistics, right: np.ndarray) -> BeamFigures:
     """right (q, codes) bool: the ID of a positive starts with this code."""
     return BeamFigures(
         recall=float(statistics.recalled.mean()),
         items=float(statistics.items.mean()),
         most_items=int(statistics.items.max()),
         scored=float(statistics.scored.mean()),
-        certified=None if statistics.certified is None else float(statistics.certified.mean()),
         first_code=float(np.take_along_axis(right, statistics.first_code[:, None], axis=1).mean()),
     )
 

@@ -41,8 +41,8 @@ from genius.runtime import keep_freed_memory
 from genius.search.engine import Engine
 
 MODULE = "genius.evaluation.growing"
-SYSTEMS = ("dense", "quantized", "beam", "beam + re-rank")
-RANKED = "fast + ranker"  # also measured where the run has a ranker
+SYSTEMS = ("dense", "scan", "beam", "beam + re-rank")
+RANKED = "both + ranker"  # also measured where the run has a ranker
 LEAD = "How well items are found that were added after training, beside those that training asked for."
 NOTE = (
     "Hit rate at 5, at 10 for Fashion200K and FashionIQ. *present*: queries answered by items that are also positives "

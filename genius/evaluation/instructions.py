@@ -118,9 +118,9 @@ def measure_following(
 
 def first_codes(engine: Engine, batches: Iterable[EncodedQueries]) -> np.ndarray:
     """(q,) the most probable first code of each query."""
-    options = SearchOptions(beams=1, k=1, mode="exact", rerank=False)
+    options = SearchOptions(beams=1, k=1, mode="generate")
     return np.concatenate(
-        [engine.retrieve(batch, options).beams.first_log_probs.argmax(-1).cpu().numpy() for batch in batches]
+        [engine.retrieve(batch, options).first_log_probs.argmax(-1).cpu().numpy() for batch in batches]
     )
 
 

@@ -43,7 +43,7 @@ CAPTION_SYSTEMS = {
     "dense": "dense search, the same encoder",
     "beam": GENIUS,
     "beam + re-rank": RERANKED,
-    "fast + ranker": f"{GENIUS}, fast + ranker (ours)",
+    "both + ranker": f"{GENIUS}, both + ranker (ours)",
 }
 CAPTIONS_NOTE = (
     "Recall, which is the hit rate, of captions among the images of their own set. The paper's figures are of the real "

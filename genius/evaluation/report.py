@@ -13,22 +13,15 @@ from genius.evaluation.paper import bytes_table, caption_lines, captions_table, 
 from genius.metrics.factor_agreement import REPORTED_AS, SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
-from genius.search.candidates import PER_CANDIDATE, PER_ROOT
+from genius.search.candidates import SCANNED
 
 NOTES = {
     name: " ".join(text.split())
     for name, text in tomllib.loads(Path(__file__).with_name("report_notes.toml").read_text(encoding="utf-8")).items()
 }
 SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
-SERVED = ("fast + ranker", "fast + re-rank")  # and the first of these that was measured
-STAGES = {
-    "encode": "encode",
-    "fuse": "fuse",
-    "scan": "scan",
-    "beam": "beam search",
-    "expand": "expand",
-    "rerank": "re-rank",
-}
+SERVED = ("both + ranker", "both + re-rank")  # and the first of these that was measured
+STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "scan": "scan", "rerank": "re-rank"}
 FACTOR_FIGURES = ("alone", "in_modality", "given_prefix")
 Columns = dict[Column, Callable[[RowFigures], Cell]]
 NAMES = [Column("task"), Column("dataset")]
@@ -64,7 +57,7 @@ def report_of(
     plots += [factors_plot(evaluation.factors)] if evaluation.factors else []
     plots.append(times_plot(headline))
     definitions = NOTES["definitions"].format(usual=USUAL_CUT, fashion=FASHION_CUT, least=MIN_DENSE)
-    systems = NOTES["systems"].format(per_candidate=PER_CANDIDATE, per_root=PER_ROOT)
+    systems = NOTES["systems"].format(scanned=SCANNED)
     paragraphs = [NOTES["lead"], evaluation.settings, definitions, systems]
     return Report(f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs), command, version, tables, plots)
 
@@ -92,8 +85,8 @@ def hit_table(pool: PoolFigures) -> Table:
 
 def rungs(row: RowFigures) -> list[str]:
     """The steps of the ladder that were measured."""
-    steps = [system for system in ("dense", "quantized") if system in row.systems]
-    for search in ("beam", "fast"):
+    steps = [system for system in ("dense",) if system in row.systems]
+    for search in ("scan", "beam", "both"):
         orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in row.systems]
         steps += [f"{search}: candidates", *orders] if orders else []
     return steps
@@ -159,13 +152,13 @@ def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
         of_systems = [pool.average.systems[name] for name in systems]
         spent = [(figures.beam.recall, sum(figures.milliseconds.values())) for figures in of_systems]
         rows.append([pool.beams, *(figures.rate for figures in of_systems), *(cell for pair in spent for cell in pair)])
-    note = "*Recall*: queries with a positive among the candidates of the beam search."
+    note = "*Recall*: queries with a positive among the candidates."
     return Table(f"Averages by beam size, {sizes[0].kind}", columns, rows, note)
 
 
 def targets_table(pool: PoolFigures) -> Table:
     """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
-    shown = ("dense", "quantized", "beam", "geometry + re-rank", "beam + re-rank", "fast + re-rank", "fast + ranker")
+    shown = ("dense", "scan", "beam", "scan + re-rank", "beam + re-rank", "both + re-rank", "both + ranker")
     systems = [name for name in shown if name in pool.average.systems]
     columns: Columns = {Column("seen: queries"): lambda row: row.queries_seen}
     columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.systems[name].seen for name in systems}
@@ -175,16 +168,16 @@ def targets_table(pool: PoolFigures) -> Table:
 
 
 def beams_table(pools: Sequence[PoolFigures]) -> Table:
-    """What the beam searches hand over."""
+    """What the searches by IDs hand over."""
     columns = [Column("pool"), Column("system"), Column("recall", "%"), Column("items"), Column("most items")]
-    columns += [Column("scored"), *_percents("certified", "first code")]
+    columns += [Column("scored"), *_percents("first code")]
     rows: list[list[Cell]] = [
         [str(pool.kind), name, *astuple(figures.beam)]
         for pool in pools
         for name, figures in pool.average.systems.items()
         if figures.beam
     ]
-    return Table("Candidates of the beam searches, averages over rows", columns, rows, NOTES["beams"])
+    return Table("Candidates, averages over rows", columns, rows, NOTES["beams"])
 
 
 def following_table(evaluation: Evaluation) -> Table:

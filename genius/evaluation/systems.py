@@ -9,18 +9,14 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
-from torch import Tensor
 
 from genius.evaluation.queries import EncodedRow, mean_milliseconds
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
-from genius.search.candidates import expand_beams
-from genius.search.dense import flat_search, quantized_norms, quantized_search
+from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
-from genius.search.rerank import rank_candidates
 from genius.search.stopwatch import Milliseconds
 from genius.trie.pool import Pool
 
@@ -29,14 +25,13 @@ SCAN_BATCH = 1024  # queries per pass over all vectors
 
 
 @dataclass(frozen=True)
-class BeamStatistics:
-    """A beam search of each query, before re-ranking."""
+class CandidateStatistics:
+    """What was found for each query, before re-ranking."""
 
     recalled: np.ndarray  # (q,) bool: a positive is among its candidates
     items: np.ndarray  # (q,) number of its candidates
     first_code: np.ndarray  # (q,) the most probable one
     scored: np.ndarray  # (q,) beams whose continuations were scored, over all levels
-    certified: np.ndarray | None  # (q,) bool: its IDs are provably the best; None: not measured
 
 
 @dataclass(frozen=True)
@@ -45,14 +40,14 @@ class RowResults:
 
     ranks: dict[str, np.ndarray]  # system -> (q,) rank of the first positive, see first_hits
     milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
-    beams: dict[str, BeamStatistics] = field(default_factory=dict)
+    beams: dict[str, CandidateStatistics] = field(default_factory=dict)  # of all but dense search
 
     def __or__(self, other: RowResults) -> RowResults:
         """Results of both, for the same queries and pool."""
         return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
 
     def ordered(self, systems: Mapping[str, SearchOptions]) -> RowResults:
-        """The same, in the order of these systems, all of which are beam searches."""
+        """The same, in the order of these systems, all of which search by IDs."""
         return RowResults(
             {name: self.ranks[name] for name in systems},
             {name: self.milliseconds[name] for name in systems},
@@ -64,8 +59,7 @@ class RowResults:
 class SearchedPool:
     """A pool, ready to be searched for any row by some of the systems: all of them where none is named.
 
-    "dense": exact search over the embeddings; "quantized": over the quantized vectors. The others are those of
-    `beam_systems`.
+    "dense": exact search over the embeddings. The others are those of `id_systems`.
     """
 
     engine: Engine
@@ -73,80 +67,58 @@ class SearchedPool:
     rows: np.ndarray  # its items, as rows of the index
     systems: Sequence[str] = ()
 
-    @cached_property
-    def norms(self) -> Tensor | None:
-        """Of the quantized vectors; see `quantized_norms`."""
-        return quantized_norms(self.engine.quantizer.codebooks, self.pool.table)
-
     def search(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
         """Results of all systems."""
-        return self.exhaustive(queries, qrels) | self.generated(queries, qrels, beams)
+        return self.dense(queries, qrels) | self.by_ids(queries, qrels, beams)
 
-    def exhaustive(self, queries: EncodedRow, qrels: Qrels) -> RowResults:
-        """Results of the systems that compare a query with every item of the pool."""
-        ranks, milliseconds = {}, {}
-        for name, scan in (("dense", self._dense), ("quantized", self._quantized)):
-            if self.systems and name not in self.systems:
-                continue
-            if name == "quantized":
-                _ = self.norms  # computed once for a pool, and not timed
-            hits, seconds = [], 0.0
-            for start in range(0, len(queries.z), SCAN_BATCH):
-                before = time.perf_counter()
-                rows = scan(queries, start)
-                seconds += time.perf_counter() - before
-                hits.append(first_hits(rows, qrels, start))
-            ranks[name] = np.concatenate(hits)
-            stages = ("encode",) if name == "dense" else ("encode", "fuse")
-            spent = {stage: each for stage, each in queries.milliseconds.items() if stage in stages}
-            milliseconds[name] = spent | {"scan": 1000 * seconds / len(queries.z)}
-        return RowResults(ranks, milliseconds)
+    def dense(self, queries: EncodedRow, qrels: Qrels) -> RowResults:
+        """Results of comparing a query with every item of the pool."""
+        if self.systems and "dense" not in self.systems:
+            return RowResults({})
+        found, seconds = [], 0.0
+        for start in range(0, len(queries.z), SCAN_BATCH):
+            before = time.perf_counter()
+            asked = queries.embeddings[start : start + SCAN_BATCH]
+            rows = flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
+            seconds += time.perf_counter() - before
+            found.append(first_hits(rows, qrels, start))
+        spent = {stage: each for stage, each in queries.milliseconds.items() if stage == "encode"}
+        spent |= {"scan": 1000 * seconds / len(queries.z)}
+        return RowResults({"dense": np.concatenate(found)}, {"dense": spent})
 
-    def generated(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
+    def by_ids(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
         """Results of the systems that search by IDs."""
-        all_systems = beam_systems(beams, self.engine.has_ranker)
+        all_systems = id_systems(beams, self.engine.has_ranker)
         chosen = {name: how for name, how in all_systems.items() if not self.systems or name in self.systems}
-        return search_beams(chosen, self.engine, self.pool, queries, qrels)
-
-    def _dense(self, queries: EncodedRow, start: int) -> np.ndarray:
-        asked = queries.embeddings[start : start + SCAN_BATCH]
-        return flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
-
-    def _quantized(self, queries: EncodedRow, start: int) -> np.ndarray:
-        """Items that share an ID are in the order of index rows."""
-        batch, table = slice(start, start + SCAN_BATCH), self.pool.table
-        nearest = quantized_search(self.engine.quantizer.codebooks, table, queries.z[batch], K, self.norms)
-        asked = queries.embeddings[batch]
-        return rank_candidates(expand_beams(nearest, table), self.engine.index.embeddings, asked, K, rerank=False).rows
+        return search_by_ids(chosen, self.engine, self.pool, queries, qrels)
 
 
-def beam_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
-    """System -> its options: by geometry alone, and by the decoder as the run was tuned, each in every mode.
+def id_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
+    """System -> its options: the scan, the beam search and both, in each order of their candidates.
 
-    ranker: also with candidates in the order of the run's ranker.
+    ranker: also in the order of the run's ranker.
     """
     systems = {}
-    for name, fast, weight in (("geometry", "fast geometry", 0.0), ("beam", "fast", None)):
-        exact = SearchOptions(beams=beams, k=K, mode="exact", decoder_weight=weight, ranking="cosine")
-        systems[name] = replace(exact, rerank=False)  # in the only mode whose order is that of the scores
-        systems[f"{name} + re-rank"] = exact  # the published candidates; set may add to them
-        systems[f"{fast} + re-rank"] = replace(exact, mode="fast")
-        if ranker:
-            systems[f"{name} + ranker"] = replace(exact, ranking="ranker")
-            systems[f"{fast} + ranker"] = replace(exact, mode="fast", ranking="ranker")
+    for name, mode in (("scan", "scan"), ("beam", "generate"), ("both", "both")):
+        options = SearchOptions(beams=beams, k=K, mode=mode, order="score")
+        systems |= {} if mode == "both" else {name: options}  # whose candidates have no scores in common
+        systems[f"{name} + re-rank"] = replace(options, order="cosine")
+        systems |= {f"{name} + ranker": replace(options, order="ranker")} if ranker else {}
     return systems
 
 
-def search_beams(
+def search_by_ids(
     systems: Mapping[str, SearchOptions], engine: Engine, pool: Pool, queries: EncodedRow, qrels: Qrels
 ) -> RowResults:
-    """Results of beam searches with these options, in the engine's own batch size.
+    """Results of searches by IDs with these options, in the engine's own batch size.
 
-    Systems that only order the same candidates in another way share one search.
+    Systems that only order the same candidates in another way share one search; a beam search whose scores order its
+    results goes on to whole IDs.
     """
     searches: dict[SearchOptions, dict[str, SearchOptions]] = defaultdict(dict)
     for name, options in systems.items():
-        searches[replace(options, rerank=True, ranking=None, mode=engine.resolved(options).mode)][name] = options
+        whole = options.mode == "generate" and options.order == "score"
+        searches[replace(options, order="score" if whole else None)][name] = options
     results = RowResults({})
     for orders in searches.values():
         results |= _search_once(orders, engine, pool, queries, qrels)
@@ -162,9 +134,9 @@ def _search_once(
     ranks: dict[str, list[np.ndarray]] = {name: [] for name in orders}
     spent: dict[str, list[tuple[Milliseconds, int]]] = {name: [] for name in orders}
     for batch in queries.split(batch_size(beams)):
-        retrieved, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
-        candidates, certified = retrieved.candidates, retrieved.beams.certified(beams)
-        ordered = {first: retrieved} | {name: engine.reorder(retrieved, orders[name]) for name in others}
+        found, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
+        candidates = found.candidates
+        ordered = {first: found} | {name: engine.reorder(found, orders[name]) for name in others}
         for name, retrieval in ordered.items():
             ranks[name].append(first_hits(retrieval.ranked.rows, qrels, start))
             spent[name].append((retrieval.milliseconds, size))
@@ -172,15 +144,12 @@ def _search_once(
             (
                 found_queries(candidates.query, candidates.row, qrels, start, size),
                 candidates.counts,
-                retrieved.beams.first_log_probs.argmax(-1).cpu().numpy(),
-                retrieved.beams.scored.cpu().numpy(),
-                None if certified is None else certified.cpu().numpy(),
+                found.first_log_probs.argmax(-1).cpu().numpy(),
+                np.zeros(size, dtype=np.int64) if found.beams is None else found.beams.scored.cpu().numpy(),
             )
         )
         start += size
-    shared = BeamStatistics(
-        *(None if parts[0] is None else np.concatenate(parts) for parts in zip(*statistics, strict=True))
-    )
+    shared = CandidateStatistics(*map(np.concatenate, zip(*statistics, strict=True)))
     return RowResults(
         {name: np.concatenate(ranks[name]) for name in orders},
         {name: mean_milliseconds(spent[name]) for name in orders},

@@ -24,7 +24,7 @@ from genius.search.dense import build_hnsw, flat_search, hnsw_bytes
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
-EXACT = SearchOptions(mode="exact", rerank=False)
+GENERATED = SearchOptions(mode="generate", order="score")
 
 
 @dataclass(frozen=True)
@@ -38,29 +38,29 @@ class SearchSystem:
 
 FLAT = SearchSystem("faiss flat", "Dense search: compares the query with every item by their embeddings; exact.")
 HNSW = SearchSystem("faiss HNSW", "Dense search along a graph of similar items; faster, but may miss some.")
-RANKER = SearchSystem(  # where the run has one, next to re-ranking
-    "Generation + ranker",
-    "As on Search: a ranker trained for this collection orders the items below the generated prefixes.",
-    SearchOptions(mode="fast", ranking="ranker"),
+RANKER = SearchSystem(  # where the run has one
+    "Both + ranker",
+    "As on Search: a ranker trained for this collection orders what generation and the scan found.",
+    SearchOptions(order="ranker"),
 )
 SYSTEMS = (  # in the order shown
     SearchSystem(
-        "Generation", "Writes IDs code by code (beam search); the scores of the IDs order their items.", EXACT
+        "Generation", "Writes IDs code by code (beam search); the scores of the IDs order their items.", GENERATED
     ),
     SearchSystem(
         "Generation + re-rank",
         "Stops once its beams hold few more items than there are beams; similarity (of the embeddings) orders them.",
-        SearchOptions(mode="set", ranking="cosine"),
+        SearchOptions(mode="generate", order="cosine"),
     ),
     SearchSystem(
-        "Geometry",
-        "Writes IDs by distance to the codes’ vectors only, without the decoder.",
-        replace(EXACT, decoder_weight=0.0),
+        "Scan",
+        "Compares the query with every ID by the codes’ vectors (geometry), without the decoder.",
+        SearchOptions(mode="scan", order="score", decoder_weight=0.0),
     ),
     SearchSystem(
         "Decoder alone",
         "Writes IDs by the probabilities of the decoder only, as in the paper.",
-        replace(EXACT, decoder_weight=1.0),
+        replace(GENERATED, decoder_weight=1.0),
     ),
     FLAT,
     HNSW,

@@ -1,9 +1,10 @@
-"""How the generation of one ID narrows down what may be found, level by level, read from the search's own trace.
+"""How the codes of one ID narrow down what may be found, level by level.
 
-A probability is that of a code among the *valid* codes of its level: those that continue an existing ID. What the
-decoder gave to all other codes, which the trie masks, is told apart.
+A probability is the decoder's, of a code among the *valid* codes of its level: those that continue an existing ID. What
+it gave to all other codes, which the trie masks, is told apart. The decoder scores any ID that is given, so these are
+known for every result, whether or not the beam search kept it; where it would have lost it is read from its trace.
 
-Shapes: s items shown of a level.
+Shapes: s items shown of a level, M levels, k codes of a level.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genius.explore.beam_tree import BeamTree, beam_tree
+from genius.explore.beam_tree import beam_tree
 from genius.explore.code_profile import spread
 from genius.schema import SearchResult
 from genius.trie.code_table import CodeTable, Matches
@@ -28,7 +29,7 @@ class CodeChoice:
     """A code that may follow a prefix."""
 
     code: int
-    probability: float | None  # among the valid codes; None: it was not decoded
+    probability: float  # among the valid codes
     items: int  # with the prefix and this code
 
 
@@ -37,20 +38,33 @@ class CodeStep:
     """One level of the ID."""
 
     chosen: CodeChoice
-    others: tuple[CodeChoice, ...]  # the most probable of the other codes that the search considered here
-    masked: float | None  # share of the probability of all codes of the level that the trie masked; None: not decoded
+    others: tuple[CodeChoice, ...]  # the most probable of the other codes that were possible here
+    masked: float  # share of the probability of all codes of the level that the trie masked
     settled: bool  # one ID was left before this code, so that no other code was possible
     shown: tuple[int, ...]  # (s,) rows of items that remain possible, spread evenly over their IDs
 
 
 @dataclass(frozen=True)
+class BeamRank:
+    """Where the beginning of an ID stood at one level of the beam search."""
+
+    rank: int | None  # from 1; None: beyond those that were recorded
+    beams: int  # beginnings that were followed from there on
+
+    @property
+    def kept(self) -> bool:
+        return self.rank is not None and self.rank <= self.beams
+
+
+@dataclass(frozen=True)
 class Narrowing:
-    """The steps that generate an ID or, in mode fast, the beginning of one."""
+    """The steps that generate an ID."""
 
     items: int  # that may be found, before the first code
     shown: tuple[int, ...]  # (s,) rows of some of them
     steps: tuple[CodeStep, ...]
     place: int | None  # rank of the ID among the generated ones, from 1; None: it was not generated
+    ranks: tuple[BeamRank, ...]  # of its beginnings, until the beam search dropped one; empty: there was none
 
     @property
     def codes(self) -> tuple[int, ...]:
@@ -74,36 +88,44 @@ class Narrowing:
         return replace(after, steps=(*self.steps[:level], here, *after.steps[level + 1 :]))
 
 
-def narrowing(result: SearchResult, table: CodeTable, codes: Sequence[int] = ()) -> Narrowing:
-    """The steps that generate an ID. codes: the ID; by default the best one that was generated.
+def narrowing(
+    result: SearchResult, table: CodeTable, codes: Sequence[int], log_probs: Sequence[np.ndarray]
+) -> Narrowing:
+    """The steps that generate an ID with these codes (M,).
 
-    result: of a traced search over the items of `table`; it must have generated an ID.
+    result: of a search over the items of `table`. log_probs: of all codes of each level (k,) after those before, as
+    `Engine.code_log_probs` gives them.
     """
-    tree = beam_tree(result.trace)
-    codes = tuple(codes or result.generated[0].codes)
-    place, decoded = next(
-        (
-            (place, beam.depth)
-            for place, beam in enumerate(result.generated, 1)
-            if beam.codes == codes[: len(beam.codes)]
-        ),
-        (None, len(codes)),
-    )
-    path = tree.lineage(codes)[:decoded].tolist()
-    before = table.match(())
-    steps, start = [], before
-    for level, code in enumerate(codes):
-        matches = table.match(codes[: level + 1])
-        settled = bool((before.packed[0] == before.packed[-1]).all())  # they are sorted, so all have the same ID
-        if level < len(path):
-            number = path[level]
-            chosen = CodeChoice(code, _probability(tree, number), len(matches))
-            others, masked = _others(tree, number), float(tree.masked[number])
-        else:
-            chosen, others, masked = CodeChoice(code, None, len(matches)), (), None
-        steps.append(CodeStep(chosen, others, masked, settled, sample(matches)))
+    codes = tuple(codes)
+    place = next((place for place, found in enumerate(result.generated, 1) if found.codes == codes), None)
+    start = before = table.match(())
+    steps = []
+    for level, (code, scores) in enumerate(zip(codes, log_probs, strict=True)):
+        matches, (valid, counts) = table.match(codes[: level + 1]), before.children()
+        log_probs_left = scores[valid].astype(np.float64)
+        most = log_probs_left.max()  # which may be too small for its exponential
+        shares = np.exp(log_probs_left - most)
+        choices = {
+            one: CodeChoice(one, _certain(share), items)
+            for one, share, items in zip(valid.tolist(), (shares / shares.sum()).tolist(), counts.tolist(), strict=True)
+        }
+        chosen = choices.pop(code)
+        others, masked = _by_probability(choices.values()), max(0.0, 1 - float(np.exp(most) * shares.sum()))
+        steps.append(CodeStep(chosen, others, masked, one_id(before), sample(matches)))
         before = matches
-    return Narrowing(len(start), sample(start), tuple(steps), place)
+    return Narrowing(len(start), sample(start), tuple(steps), place, beam_ranks(result, codes))
+
+
+def beam_ranks(result: SearchResult, codes: Sequence[int]) -> tuple[BeamRank, ...]:
+    """How far the beam search followed an ID, level by level; the last one is not kept where it dropped it."""
+    if result.trace is None or not result.trace.levels:
+        return ()
+    tree = beam_tree(result.trace)
+    kept = [int(level.kept.sum()) for level in result.trace.levels]
+    ranks = [BeamRank(int(tree.place[number]), kept[level]) for level, number in enumerate(tree.lineage(codes))]
+    if len(ranks) < len(codes) and (not ranks or ranks[-1].kept):
+        ranks.append(BeamRank(None, kept[len(ranks)]))
+    return tuple(ranks)
 
 
 def sample(matches: Matches) -> tuple[int, ...]:
@@ -111,21 +133,15 @@ def sample(matches: Matches) -> tuple[int, ...]:
     return tuple(spread(matches.rows, SHOWN).tolist())
 
 
-def _others(tree: BeamTree, number: int) -> tuple[CodeChoice, ...]:
-    """The siblings of a prefix."""
-    siblings = np.flatnonzero((tree.level == tree.level[number]) & (tree.parent == tree.parent[number]))
-    return _by_probability(
-        CodeChoice(int(tree.code[sibling]), _probability(tree, sibling), int(tree.items[sibling]))
-        for sibling in siblings.tolist()
-        if sibling != number
-    )
+def one_id(matches: Matches) -> bool:
+    """Whether all of them have the same ID; they are sorted."""
+    return bool((matches.packed[0] == matches.packed[-1]).all())
 
 
 def _by_probability(choices: Iterable[CodeChoice]) -> tuple[CodeChoice, ...]:
-    return tuple(sorted(choices, key=lambda choice: -(choice.probability or 0.0))[:OTHERS])
+    return tuple(sorted(choices, key=lambda choice: -choice.probability)[:OTHERS])
 
 
-def _probability(tree: BeamTree, number: int) -> float:
-    """That of the last code of a prefix, among the valid codes; that of the only valid one is exactly 1."""
-    share = float(np.exp(tree.step[number] - tree.log_valid[number]))
+def _certain(share: float) -> float:
+    """The probability of the only valid code is exactly 1."""
     return share if share < 1 - ROUNDING else 1.0

@@ -142,6 +142,13 @@ class IDDecoder(nn.Module):
             logits = logits + self._geometry_logits(z, codes)
         return logits
 
+    @torch.inference_mode()
+    def code_log_probs(self, z: Tensor, codes: Tensor) -> list[Tensor]:
+        """Log-probabilities of all codes of each level after those before: z (b, d), codes (b, M) -> M times (b, k)."""
+        logits = self(z, codes)
+        spans = zip(self.config.offsets, self.config.code_sizes, strict=True)
+        return [logits[:, level, at : at + size].log_softmax(-1) for level, (at, size) in enumerate(spans)]
+
     def _geometry_logits(self, z: Tensor, codes: Tensor) -> Tensor:
         """(b, M, V) scaled geometry of each level's codes given the codes before; 0 for other tokens."""
         logits, residual = [], z

@@ -9,13 +9,12 @@ How it differs from transformers' `generate`, and why it is several times as fas
   bfloat16;
 - the softmax over the whole vocabulary runs in blocks that stay in the processor's cache (vocabulary_head.py), or, on
   request, over the codes of the level only;
-- the few first codes are decoded together with the start, so two levels read the weights once;
-- only open beams are decoded.
+- the few first codes are decoded together with the start, so two levels read the weights once.
 
 Memory per query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50 beams, 9 levels:
 354 rows, 8.7 MB in fp32), and for each of its beams one block of logits (4,096 tokens: 0.8 MB for 50 beams).
 
-Shapes: b queries, w beams, r open beams of all queries, d dim of z, k codes of a level, R rows decoded so far per
+Shapes: b queries, w beams, r = b · w beams of all queries, d dim of z, k codes of a level, R rows decoded so far per
 query, V tokens, h heads, a width of a head, N prefix length, m model width, M levels.
 """
 
@@ -52,13 +51,11 @@ class Ahead(NamedTuple):
     hidden: Tensor  # (b, c, m) hidden states after the code
     log_sum: Tensor | None  # (b, c) log Σ exp over the logits of all tokens but levels 0 and 1; None: not needed
 
-    def take(self, places: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """hidden (r, m) and log_sum (r,) of the open beams; places (b, w) of their codes among the first codes."""
+    def take(self, places: Tensor) -> tuple[Tensor, Tensor | None]:
+        """hidden (r, m) and log_sum (r,) of the beams; places (b, w) of their codes among the first codes."""
         query = torch.arange(len(places), device=places.device)[:, None]
-        hidden = _gather(self.hidden[query, places].flatten(0, 1), rows)
-        if self.log_sum is None:
-            return hidden, None
-        return hidden, _gather(self.log_sum[query, places].flatten(0, 1), rows)
+        hidden = self.hidden[query, places].flatten(0, 1)
+        return hidden, None if self.log_sum is None else self.log_sum[query, places].flatten(0, 1)
 
     def keep(self, queries: Tensor) -> Ahead:
         """That of these queries (b',) alone."""
@@ -100,7 +97,6 @@ class IncrementalDecoder:
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
         self.blend_scale = decoder.blend_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
-        self.radii = [norms.max().sqrt().item() for norms in self._norms]  # norm of the longest codeword of each level
         self._scales = decoder.log_scales.exp().tolist()
         self._eps = t5.config.layer_norm_epsilon
 
@@ -167,13 +163,12 @@ class IncrementalDecoder:
         cache: DecoderCache,
         parents: Tensor | None = None,
         codes: Tensor | None = None,
-        rows: Tensor | None = None,
         whole_vocabulary: bool = True,
     ) -> Tensor:
-        """Log-probabilities of the next level's codes for the open beams.
+        """Log-probabilities of the next level's codes after each beam.
 
         parents, codes (b, w): beam j continues beam parents[·, j] of the level before with codes[·, j]; None at
-        level 0, where w = 1. rows (r,): the open beams among all b · w, ascending; None: all.
+        level 0, where w = 1.
         Returns (r, k) float32: the level's part of a log-softmax over the whole vocabulary, as the published search
         scores, or without whole_vocabulary a log-softmax over the codes of the level only.
         """
@@ -186,11 +181,10 @@ class IncrementalDecoder:
             if config.geometry:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
-            hidden, log_sum = self._next_hidden(cache, codes, rows)
+            hidden, log_sum = self._next_hidden(cache, codes)
         logits = self.head.logits(hidden, level)  # (r, k)
         if config.geometry:
-            residual = _gather(cache.residual.flatten(0, 1), rows)
-            logits += self.level_scores(residual, level) * self._scales[level]
+            logits += self.level_scores(cache.residual.flatten(0, 1), level) * self._scales[level]
         if not whole_vocabulary:
             return logits.log_softmax(-1)
         if log_sum is None:
@@ -216,7 +210,7 @@ class IncrementalDecoder:
         attended = torch.eye(len(tokens), dtype=torch.bool, device=tokens.device)
         attended[:, 0] = True
         mask = self._bias[:, level[:, None], level].masked_fill(~attended, -torch.inf)  # (h, 1 + c, 1 + c)
-        hidden = self._hidden(cache, tokens.expand(queries, -1), mask.expand(queries, -1, -1, -1), None)
+        hidden = self._hidden(cache, tokens.expand(queries, -1), mask.expand(queries, -1, -1, -1))
         hidden = hidden.unflatten(0, (queries, -1))
         cache.ancestors = torch.ones(queries, 1, 1, dtype=torch.bool, device=tokens.device)
         if not len(codes):
@@ -228,8 +222,8 @@ class IncrementalDecoder:
         cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
         return hidden[:, 0], None if log_sum is None else log_sum[:, 0]
 
-    def _next_hidden(self, cache: DecoderCache, codes: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """The hidden states (r, m) after the last codes (b, w) of the open beams.
+    def _next_hidden(self, cache: DecoderCache, codes: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The hidden states (r, m) after the last codes (b, w) of the beams.
 
         The second result, (r,), is that of `_first_hidden` for states that were decoded ahead, else None.
         """
@@ -239,33 +233,33 @@ class IncrementalDecoder:
             place = torch.searchsorted(cache.first_codes, codes)  # (b, w)
             itself = F.one_hot(place, len(cache.first_codes)).bool()
             cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
-            return ahead.take(place, rows)
+            return ahead.take(place)
         itself = torch.eye(width, dtype=torch.bool, device=codes.device).expand(len(codes), -1, -1)
         cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
         cache.widths.append(width)
-        return self._hidden(cache, codes + self.config.offsets[cache.level - 2], self._mask(cache), rows), None
+        return self._hidden(cache, codes + self.config.offsets[cache.level - 2], self._mask(cache)), None
 
-    def _hidden(self, cache: DecoderCache, tokens: Tensor, mask: Tensor, rows: Tensor | None) -> Tensor:
-        """T5's decoder blocks at the next position of the open beams; tokens (b, w) -> hidden states (r, m).
+    def _hidden(self, cache: DecoderCache, tokens: Tensor, mask: Tensor) -> Tensor:
+        """T5's decoder blocks at the next position of the beams; tokens (b, w) -> hidden states (r, m).
 
         mask (b, h, w, R): what is added to the scores of attention; their keys and values are the last of the R.
         """
         heads = (self.config.heads, self.config.head_width)
         width, end = tokens.shape[1], mask.shape[-1]
         past = end - width
-        x = self._embedding[_gather(tokens.flatten(), rows)]  # (r, m)
+        x = self._embedding[tokens.flatten()]  # (r, m)
         for layer, kv, prefix_kv in zip(self._layers, cache.keys_values, cache.prefix_keys_values, strict=True):
-            qkv = _scatter(F.linear(self._rms_norm(x), layer.qkv), tokens.shape, rows)  # (b, w, 3·h·a)
+            qkv = F.linear(self._rms_norm(x), layer.qkv).unflatten(0, tokens.shape)  # (b, w, 3·h·a)
             q, k, v = qkv.unflatten(-1, (3, *heads)).permute(2, 0, 3, 1, 4)  # (b, h, w, a)
             kv[0, :, :, past:end], kv[1, :, :, past:end] = k, v
             keys, values = kv[:, :, :, :end]  # (b, h, R, a)
             attended = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=1.0)
-            x = x + F.linear(_gather(_merge_heads(attended), rows), layer.out)
+            x = x + F.linear(_merge_heads(attended), layer.out)
 
-            q = _scatter(F.linear(self._rms_norm(x), layer.cross_query), tokens.shape, rows)
+            q = F.linear(self._rms_norm(x), layer.cross_query).unflatten(0, tokens.shape)
             q = q.unflatten(-1, heads).transpose(1, 2)  # (b, h, w, a)
             attended = (q @ prefix_kv[0].transpose(-1, -2)).softmax(-1) @ prefix_kv[1]
-            x = x + F.linear(_gather(_merge_heads(attended), rows), layer.cross_out)
+            x = x + F.linear(_merge_heads(attended), layer.cross_out)
             x = x + F.linear(F.linear(self._rms_norm(x), layer.up).relu_(), layer.down)
         return self._rms_norm(x)
 
@@ -278,20 +272,6 @@ class IncrementalDecoder:
 
     def _rms_norm(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], eps=self._eps)
-
-
-def _gather(values: Tensor, rows: Tensor | None) -> Tensor:
-    """Values of all beams (b · w, …) -> those of the open beams (r, …)."""
-    return values if rows is None else values[rows]
-
-
-def _scatter(values: Tensor, shape: torch.Size, rows: Tensor | None) -> Tensor:
-    """Values of the open beams (r, …) -> of all beams (b, w, …), zeros for closed ones."""
-    if rows is None:
-        return values.unflatten(0, shape)
-    full = values.new_zeros(shape.numel(), *values.shape[1:])
-    full[rows] = values
-    return full.unflatten(0, shape)
 
 
 def _merge_heads(heads: Tensor) -> Tensor:

@@ -7,9 +7,8 @@ The parts of a candidate, for a query with embedding e and fused feature z:
     cosine      ⟨e, e'⟩ of the embeddings: what the published re-ranking orders by
     fused       ⟨z, z'⟩ of the fused features; z' is derived, see below
     quantized   2⟨z, ẑ'⟩ − ‖ẑ'‖²: minus the squared distance of the item's quantized vector, up to a constant
-    decoder     log-probability of the codes that the beam search decoded
-    first code  log-probability of the item's first code; both as the beam search has them: where the decoder has no
-                weight, they are of the geometry
+    decoder     log-probability of the item's first two codes: further ones say little about items that lie near
+    first code  log-probability of the item's first code
 
 An index stores ẑ' (the ID) and e', not z'. What the quantizer lost of z' is predicted from both by one linear map for
 each modality, z' ≈ ẑ' + A [e'; ẑ'] + a, so that the ranker costs no byte per item.

@@ -1,194 +1,152 @@
-"""From fused features to the candidates that are re-ranked: a beam search, and the items below its beams.
+"""From fused features to the candidates that are ranked, found in two ways.
 
-Modes exact and set return all items below their beams. Mode fast stops at prefixes whose items make up a *shortlist*,
-of which it returns those whose quantized vectors are nearest: all codes below the prefixes are known, so the codes that
-were not decoded cost a few additions an item instead of a step of the decoder, and none of them can be discarded too
-early. No returned prefix is a prefix of another, so candidates are unique.
+    generate    the beam search of the decoder (beam.py): all items below its beams
+    scan        the items whose quantized vectors are nearest (scan.py)
+    both        the items of both, those that were generated first
 
-Shapes: b queries, w beams, t items below the beams of all queries together, p of those that are compared by distance, n
-items of the index, d dim.
+Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes, k codes of level 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from genius.models.incremental_decoder import IncrementalDecoder
-from genius.search.beam import beam_search, best_positions
+from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
 from genius.search.codewords import Codewords
+from genius.search.scan import Scan
 from genius.search.stopwatch import Stopwatch
 from genius.trie.ids import IDTable, expand_ranges
 from genius.trie.pool import Pool
-from genius.trie.trie import Trie, expand_on_device
 
-MAX_CANDIDATES = 10_000  # per query; bounds memory where very many items share an ID
-PER_CANDIDATE = 10  # items of a shortlist for each that is re-ranked; as many are compared by distance
-PER_ROOT = 10  # or so many times √n items, if that is more
-BLOCK = 1 << 17  # items whose codes, and on a GPU quantized vectors, are in memory at once: 0.4 GB at d = 768
-CPU_BLOCK = 16_384  # items whose quantized vectors are in memory at once on a CPU
+MAX_CANDIDATES = 10_000  # that a query generates; bounds memory where very many items share an ID
+SCANNED = 200  # items of a scan, or as many as there are to be results
+MANY_ITEMS, SHARE = 2_000_000, 0.15  # of a larger pool this share is scanned: 0.99 of what the whole scan finds
+
+
+class FirstCodes(NamedTuple):
+    """Log-probabilities of the first two codes, each normalized over its level."""
+
+    first: Tensor  # (b, codes of level 0)
+    second: Tensor  # (b, codes of level 0, k) after each first code that an ID may have; of IDs of one code 0
+
+    def of(self, query: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """Of items with these first codes (t, ≤ 2), for these queries (t,): the first code, and both; (t,) each."""
+        first = self.first[query, codes[:, 0]]
+        return first, first + self.second[query, codes[:, 0], codes[:, -1]]
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The items that are re-ranked, ordered by query, then as generated: by beam, ID and row or, in mode fast, nearest
-    first."""
+    """The items that are ranked, ordered by query, then those that were generated, by beam, ID and row, then those that
+    only the scan found, nearest first."""
 
     query: np.ndarray  # (t,)
     row: np.ndarray  # (t,) in the index
     id: np.ndarray  # (t,) number of its ID in the table
-    beam: np.ndarray  # (t,) its number among the beams of all queries: query · w + beam of the query
-    score: np.ndarray  # (t,) of the beam
-    generated_rank: np.ndarray  # (t,) 1 is best
+    generated_rank: np.ndarray  # (t,) 1 is first
     counts: np.ndarray  # (b,) candidates of each query
+
+    @classmethod
+    def at(cls, query: np.ndarray, position: np.ndarray, queries: int, table: IDTable) -> Candidates:
+        """The items at these positions (t,) of the table; query (t,) ascending."""
+        counts = np.bincount(query, minlength=queries)
+        rows, ids = table.rows[position].astype(np.int64), table.ids_of(position)
+        return cls(query, rows, ids, positions_in_lists(counts) + 1, counts)
 
 
 class CandidateSearch:
-    """Finds candidates with one decoder, and scores the shortlist in the arithmetic of this decoder."""
+    """Finds candidates with one decoder; only one thread at a time may use it."""
 
     def __init__(self, decoder: IncrementalDecoder):
         self.decoder = decoder
-        self.codewords = Codewords(decoder.codebooks, decoder.dtype)
+        self.codewords = Codewords(decoder.codebooks)
+        self._scans: WeakKeyDictionary[Pool, Scan] = WeakKeyDictionary()
+
+    def scan_of(self, pool: Pool) -> Scan:
+        """The scan of a pool, which is kept as long as the pool."""
+        if pool not in self._scans:
+            self._scans[pool] = Scan(pool, self.codewords)
+        return self._scans[pool]
 
     def search(
         self,
         z: Tensor,
         pool: Pool,
-        norms: np.ndarray,
         *,
-        mode: str,
-        beams: int,
-        budget: int,
+        mode: str = "both",
+        beams: int = 50,
+        k: int = SCANNED,
         decoder_weight: float = 1.0,
         prefix: tuple[int, ...] = (),
+        settle: bool = True,
         trace: bool = False,
         stopwatch: Stopwatch | None = None,
-    ) -> tuple[Beams, Candidates]:
-        """`beam_search` of z (b, d) among the items of the pool, and the items below its beams.
+    ) -> tuple[Beams | None, Candidates]:
+        """The beams of z (b, d), unless it is only scanned, and the candidates among the items of the pool.
 
-        budget: of mode fast, how many items are returned. norms (n,): see `shortlist`. prefix: codes that every ID
-        begins with. stopwatch: gets the stages "beam" and "expand".
+        mode: both, generate or scan. k: the least number of items that a scan returns. prefix: codes that every ID
+        begins with. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
-        watch = stopwatch or Stopwatch(z.device, len(z))
-        with watch.stage("beam"):
-            prefixes = beam_search(
-                self.decoder,
-                z,
-                pool.trie.below(prefix),
-                beams,
-                mode=mode,
-                decoder_weight=decoder_weight,
-                shortlist_size=shortlist_size(budget, pool.trie.items),
-                shortlist_prefixes=PER_CANDIDATE * budget,  # more take longer to choose, and find no more
-                trace=trace,
-            )
-        with watch.stage("expand"):
-            if mode == "fast":
-                return prefixes, shortlist(prefixes, pool, self.codewords, norms, z, budget)
-            return prefixes, expand_beams(prefixes, pool.table)
+        watch, found = stopwatch or Stopwatch(z.device, len(z)), None
+        query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        if mode != "scan":
+            with watch.stage("beam"):
+                found = beam_search(
+                    self.decoder,
+                    z,
+                    pool.trie.below(prefix),
+                    beams,
+                    decoder_weight=decoder_weight,
+                    settle=settle,
+                    trace=trace,
+                )
+                query, position = expand_beams(found)
+        if mode != "generate":
+            with watch.stage("scan"):
+                scan, k = self.scan_of(pool), max(k, SCANNED)
+                part = len(pool.table) > MANY_ITEMS and not prefix
+                nearest = (scan.near(z, k, SHARE) if part else scan.best(z, k, prefix)).positions.cpu().numpy()
+                owner, place = np.nonzero(nearest >= 0)
+                scanned = nearest[owner, place]
+                new = ~np.isin(owner * len(pool.table) + scanned, query * len(pool.table) + position)
+                order = np.argsort(np.concatenate([query, owner[new]]), kind="stable")
+                query, position = (
+                    np.concatenate(both)[order] for both in ((query, owner[new]), (position, scanned[new]))
+                )
+        return found, Candidates.at(query, position, len(z), pool.table)
+
+    @torch.inference_mode()
+    def first_codes(self, z: Tensor, pool: Pool) -> FirstCodes:
+        """Log-probabilities of the first two codes of the pool's items: one step of the decoder."""
+        codes = pool.trie.first_codes
+        cache = self.decoder.start(z, len(codes), codes)
+        first = self.decoder.step(cache, whole_vocabulary=False)
+        if pool.trie.levels == 1:
+            return FirstCodes(first, torch.zeros(*first.shape, first.shape[1], device=z.device))
+        after = codes.expand(len(z), -1).contiguous()
+        second = self.decoder.step(cache, torch.zeros_like(after), after, whole_vocabulary=False)
+        table = torch.full((*first.shape, second.shape[1]), -torch.inf, device=z.device)
+        table[:, codes] = second.unflatten(0, (len(z), -1))
+        return FirstCodes(first, table)
 
 
-def expand_beams(beams: Beams, table: IDTable, at_most: int = MAX_CANDIDATES) -> Candidates:
-    """All items below the beams, best beam first; at most `at_most` for each query."""
-    low, high, scores = beams.low.cpu().numpy(), beams.high.cpu().numpy(), beams.scores.cpu().numpy()  # (b, w)
+def expand_beams(beams: Beams, at_most: int = MAX_CANDIDATES) -> tuple[np.ndarray, np.ndarray]:
+    """All items below the beams, best beam first; at most `at_most` for each query: (query, position in the table)."""
+    low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()  # (b, w)
     items = high - low
     room = np.maximum(at_most - (np.cumsum(items, axis=1) - items), 0)
     beam, position = expand_ranges(low.ravel(), high.ravel(), at_most=room.ravel())
-    query = beam // low.shape[1]
-    counts = np.bincount(query, minlength=len(low))
-    return Candidates(
-        query,
-        table.rows[position].astype(np.int64),
-        table.ids_of(position),
-        beam,
-        scores.ravel()[beam],
-        positions_in_lists(counts) + 1,
-        counts,
-    )
+    return beam // low.shape[1], position
 
 
 def positions_in_lists(counts: np.ndarray) -> np.ndarray:
     """(b,) list lengths -> (t,) position of each element in its own list, from 0."""
     return expand_ranges(np.zeros_like(counts), counts)[1]
-
-
-def shortlist_size(budget: int, items: int) -> int:
-    """The most items below the beams of mode fast, when `budget` of an index's `items` are re-ranked.
-
-    It grows with √items, as what an inverted file of √items lists reads of an index.
-    """
-    return max(PER_CANDIDATE * budget, round(PER_ROOT * sqrt(items)))
-
-
-@torch.inference_mode()
-def shortlist(
-    beams: Beams, pool: Pool, codewords: Codewords, norms: np.ndarray, features: Tensor, budget: int
-) -> Candidates:
-    """The `budget` items below the beams of each query whose quantized vectors are nearest to its features.
-
-    They are nearest first; equal distances are in the order of beams, then of the ID table. pool: the one that was
-    searched. features (b, d), fused. PER_CANDIDATE · budget items are compared by distance: of a longer shortlist those
-    with the highest inner products, which need no norms.
-
-    norms (n,): ‖ẑ‖² by row of the index, NaN where not known; those that were needed are added, since they are most of
-    the work: at d = 768, 12 ms for 2,000 items. On a GPU they are computed in every search instead.
-    """
-    low, width, compared = beams.low, beams.low.shape[1], PER_CANDIDATE * budget  # (b, w)
-    items, longest = beams.high - low, max(MAX_CANDIDATES, shortlist_size(budget, pool.trie.items))
-    sizes = items.minimum((longest - (items.cumsum(1) - items)).clamp_(min=0))
-    beam, position = expand_on_device(low.flatten(), sizes.flatten())  # (t,)
-    query, counts = beam // width, sizes.sum(1)  # (t,), (b,)
-    inner = _inner_products(position, query, pool.trie, codewords, features)  # (t,)
-    near = torch.arange(len(beam), device=beam.device)  # (p,)
-    if int(counts.max()) > compared:
-        near = _best(inner, near, query, len(low), compared)
-    nearness = inner[near] - _squared_norms(position[near], pool, codewords, norms)
-    nearest = near[_best(nearness, near, query[near], len(low), budget)]
-    counts.clamp_(max=budget)
-    query, beam = query[nearest], beam[nearest]
-    rank = torch.arange(len(nearest), device=nearest.device) - (counts.cumsum(0) - counts)[query] + 1
-    places = position[nearest].cpu().numpy()
-    return Candidates(
-        query.cpu().numpy(),
-        pool.table.rows[places].astype(np.int64),
-        pool.table.ids_of(places),
-        beam.cpu().numpy(),
-        beams.scores.flatten()[beam].cpu().numpy(),
-        rank.cpu().numpy(),
-        counts.cpu().numpy(),
-    )
-
-
-def _inner_products(position: Tensor, query: Tensor, trie: Trie, codewords: Codewords, features: Tensor) -> Tensor:
-    """(t,) 2⟨z, ẑ⟩ of the items at these positions of the ID table (t,) and the queries (t,)."""
-    products = codewords.products(features)  # (b, codewords of all levels)
-    parts = [
-        products.take(codewords.numbers_at(trie, places) + (queries * products.shape[1])[:, None]).sum(1)
-        for places, queries in zip(position.split(BLOCK), query.split(BLOCK), strict=True)
-    ]
-    return torch.cat(parts)
-
-
-def _squared_norms(position: Tensor, pool: Pool, codewords: Codewords, known: np.ndarray) -> Tensor:
-    """(p,) ‖ẑ‖² of the items at these positions (p,) of the ID table; known (n,): see `shortlist`."""
-    if position.device.type != "cpu":
-        return torch.cat([_decoded_norms(part, pool.trie, codewords) for part in position.split(BLOCK)])
-    rows = pool.table.rows[position.numpy()]
-    for new in torch.from_numpy(np.flatnonzero(np.isnan(known[rows]))).split(CPU_BLOCK):
-        known[rows[new.numpy()]] = _decoded_norms(position[new], pool.trie, codewords).numpy()
-    return torch.from_numpy(known[rows])
-
-
-def _decoded_norms(position: Tensor, trie: Trie, codewords: Codewords) -> Tensor:
-    return codewords.sums(codewords.numbers_at(trie, position)).square().sum(1)
-
-
-def _best(scores: Tensor, order: Tensor, query: Tensor, queries: int, at_most: int) -> Tensor:
-    """Places of the highest scores of each query, query by query, best first; equal ones by `order`; all (p,)."""
-    best = best_positions(scores, order, query, queries, at_most)
-    return best[best >= 0]

@@ -10,29 +10,26 @@ from typing import TypeGuard
 from PIL.Image import Image
 
 from genius.errors import UserError, quoted
-from genius.schema import RANKINGS, Modality, Query, SearchOptions
-from genius.search.beam import MODES
+from genius.schema import MODES, ORDERS, Modality, Query, SearchOptions
 from genius.texts import MAX_TEXT, normalize_text
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 
 MAX_BEAMS = 200  # that a query may ask for
 MAX_RESULTS = 500
-MAX_BUDGET = 500  # candidates of mode fast
 
 
 def checked_options(options: SearchOptions) -> SearchOptions:
     """The options, whole numbers as ints. Raises UserError that names the option and its range."""
-    for name in ("rerank", "trace"):
-        if not isinstance(getattr(options, name), bool):
-            raise UserError(f"{name} must be true or false, not {quoted(getattr(options, name))}.")
+    if not isinstance(options.trace, bool):
+        raise UserError(f"trace must be true or false, not {quoted(options.trace)}.")
     weight = options.decoder_weight
     if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
         raise UserError(f"The decoder weight must be a number from 0 to 1, not {quoted(weight)}.")
-    if options.mode is not None and options.mode not in MODES:
+    if options.mode not in MODES:
         raise UserError(f"The mode must be one of {', '.join(MODES)}, not {quoted(options.mode)}.")
-    if options.ranking is not None and options.ranking not in RANKINGS:
-        raise UserError(f"The ranking must be one of {', '.join(RANKINGS)}, not {quoted(options.ranking)}.")
+    if options.order is not None and options.order not in ORDERS:
+        raise UserError(f"The order must be one of {', '.join(ORDERS)}, not {quoted(options.order)}.")
     if options.modality is not None and not isinstance(options.modality, Modality):
         raise UserError(
             f"The modality must be one of {', '.join(kind.name.lower() for kind in Modality)}, "
@@ -40,39 +37,28 @@ def checked_options(options: SearchOptions) -> SearchOptions:
         )
     if not isinstance(options.prefix, tuple) or not all(type(code) is int for code in options.prefix):
         raise UserError(f"The prefix must be a tuple of codes, not {quoted(options.prefix)}.")
-    return replace(
-        options,
-        beams=_whole_number("beam size", options.beams, MAX_BEAMS),
-        k=checked_k(options.k),
-        budget=_whole_number("candidate budget", options.budget, MAX_BUDGET),
-    )
+    return replace(options, beams=_whole_number("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k))
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedOptions(SearchOptions):
-    """Options as a run means them: all that None leaves to the run is said. ranking None: the order is by ID score."""
+    """Options as a run means them: all that None leaves to the run is said."""
 
-    mode: str = "exact"
+    order: str = "cosine"
     decoder_weight: float = 1.0
 
 
 def resolve_options(options: SearchOptions, has_ranker: bool, decoder_weight: float) -> ResolvedOptions:
-    """Choose what the options leave to the run.
+    """Choose what the options leave to the run. Where scores order the results of both ways, there is one: generation.
 
-    A trace shows every level, so by default it comes from an exact search. A ranker finds more among the many
-    candidates of mode fast; the cosine, which orders them as dense search does, among the few of mode set.
     has_ranker, decoder_weight: of the run. Raises UserError if the options ask for a ranker that the run does not have.
     """
-    if options.ranking == "ranker" and not has_ranker:
+    if options.order == "ranker" and not has_ranker:
         raise UserError("This run has no ranker; choose cosine, or train one with python -m training.ranker.")
-    ranking = (options.ranking or ("ranker" if has_ranker else "cosine")) if options.rerank else None
-    mode = options.mode
-    if mode is None and (ranking is None or options.trace):
-        mode = "exact"
     given = {field.name: getattr(options, field.name) for field in fields(SearchOptions)}
     chosen = {
-        "mode": mode or ("fast" if ranking == "ranker" else "set"),
-        "ranking": ranking,
+        "mode": "generate" if options.mode == "both" and options.order == "score" else options.mode,
+        "order": options.order or ("ranker" if has_ranker else "cosine"),
         "decoder_weight": decoder_weight if options.decoder_weight is None else options.decoder_weight,
     }
     return ResolvedOptions(**given | chosen)

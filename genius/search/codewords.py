@@ -21,19 +21,14 @@ from genius.trie.trie import Trie
 class Codewords:
     """The codewords of all levels, numbered one level after the other."""
 
-    def __init__(self, codebooks: Sequence[Tensor], dtype: torch.dtype = torch.float32):
-        """dtype: of the arithmetic of `products`, float32 or bfloat16."""
-        self.codebooks, self._dtype = codebooks, dtype
+    def __init__(self, codebooks: Sequence[Tensor]):
+        self.codebooks = codebooks
         self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
 
     @cached_property
     def words(self) -> Tensor:
         """(k, d)."""
         return torch.cat([*self.codebooks]).float()
-
-    @cached_property
-    def _rounded_words(self) -> Tensor:
-        return self.words.to(self._dtype)
 
     def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
         """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
@@ -49,12 +44,4 @@ class Codewords:
 
     def products(self, z: Tensor) -> Tensor:
         """2⟨z, e⟩ of all codewords and queries z (b, d): (b, k)."""
-        doubled = 2 * z.float()
-        if self._dtype == torch.float32:
-            return multiply_rows(doubled, self.words)
-        return F.linear(doubled.to(self._dtype), self._rounded_words).float()
-
-
-def unknown_norms(items: int) -> np.ndarray:
-    """(items,) NaN, for the rows of an index: a search fills in ‖ẑ‖² as it meets them. 4 bytes an item."""
-    return np.full(items, np.nan, dtype=np.float32)
+        return multiply_rows(2 * z.float(), self.words)

@@ -1,26 +1,19 @@
-"""Baselines of generating IDs: dense search over the embeddings, and over the quantized vectors.
+"""Baselines of searching by IDs: dense search over the embeddings.
 
 `flat_search` is exact and streams, so it needs no second copy of the embeddings; HNSW and IVF-PQ are built by faiss
-from the same embeddings. `quantized_search` scores every ID by the distance of its quantized vector: the result of a
-beam search by geometry that discards nothing.
+from the same embeddings.
 
-Axes: n items, u different IDs, b queries, d dim, k results, M levels.
+Axes: n items, b queries, d dim, k results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import faiss
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from genius.index.segments import Vectors
-from genius.search.beam_state import Beams
-from genius.search.codewords import Codewords
-from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # vectors in memory at once
 LINKS = 32  # neighbors of a node of HNSW, M of its paper (Malkov and Yashunin 2018); twice as many on the lowest level
@@ -44,57 +37,6 @@ def flat_search(
             yield cosines, part[places]
 
     return _best(parts(), len(queries), k)
-
-
-@torch.inference_mode()
-def quantized_norms(codebooks: Sequence[Tensor], table: IDTable) -> Tensor:
-    """‖ẑ‖² of the quantized vector of each ID, (u,) float32 on the codebooks' device; many searches can share it."""
-    codewords = Codewords(codebooks)
-    return torch.cat([codewords.sums(codewords.numbers(table, ids)).square().sum(1) for ids in _parts(table.ids)])
-
-
-def norms_by_row(norms: Tensor, table: IDTable) -> np.ndarray:
-    """‖ẑ‖² by row of the index (n,), of a table of all rows 0 … n − 1; norms (u,): see `quantized_norms`."""
-    by_row = np.empty(len(table), dtype=np.float32)
-    by_row[table.rows] = norms.cpu().numpy()[np.searchsorted(table.ids, table.ids_of(np.arange(len(table))))]
-    return by_row
-
-
-@torch.inference_mode()
-def quantized_search(
-    codebooks: Sequence[Tensor], table: IDTable, features: Tensor, k: int, norms: Tensor | None = None
-) -> Beams:
-    """The k IDs whose quantized vectors ẑ are nearest to the features z (b, d), by scoring every ID.
-
-    Their score is Σ (2⟨r, e⟩ − ‖e‖²) = ‖z‖² − ‖z − ẑ‖² = 2⟨z, ẑ⟩ − ‖ẑ‖², as a beam search by geometry alone has
-    it. 2⟨z, ẑ⟩ is a sum of M numbers from a table of 2⟨z, e⟩ for all codewords (asymmetric distance computation:
-    Jégou et al. 2011, "Product quantization for nearest neighbor search"). ‖ẑ‖² is no such sum, for the codewords
-    of a residual quantizer are not orthogonal: `norms`, as `quantized_norms` gives them, saves computing it.
-
-    One thread, 10⁶ IDs of 9 codes, d = 768: 0.1 s for one query and 0.4 s for 32 together, where decoding every ID
-    and comparing the vectors takes 8 and 12 s; the norms, which decode every ID once, take 4 s.
-    """
-    norms = quantized_norms(codebooks, table) if norms is None else norms
-    codewords = Codewords(codebooks)
-    products = codewords.products(features).T.contiguous()  # (all codes, b)
-
-    def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for ids, norm in zip(_parts(table.ids), norms.split(BLOCK), strict=True):
-            inner = F.embedding_bag(codewords.numbers(table, ids), products, mode="sum").T
-            scores, places = (inner - norm).topk(min(k, len(ids)))
-            yield scores.cpu().numpy(), ids[places.cpu().numpy()]
-
-    best, ids = _best(parts(), len(features), min(k, table.distinct))
-    low, scores = torch.from_numpy(ids), torch.from_numpy(best)
-    return Beams(
-        low,
-        torch.from_numpy(ids + table.bucket_sizes(ids)),
-        scores,
-        torch.full_like(scores, torch.nan),
-        depth=torch.full_like(low, len(codebooks)),
-        first_log_probs=(products[: len(codebooks[0])].T - codebooks[0].float().square().sum(1)).log_softmax(-1),
-        scored=torch.zeros(len(features), dtype=torch.long),
-    )
 
 
 def build_hnsw(embeddings: Vectors) -> faiss.IndexHNSWFlat:

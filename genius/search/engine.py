@@ -39,6 +39,7 @@ from genius.search.dense import flat_search
 from genius.search.ood_detector import OODDetector
 from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
+from genius.search.scan import compiling
 from genius.search.snapshots import Version, Versions
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
@@ -81,8 +82,8 @@ class Engine:
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
         published code does.
 
-        decoder_dtype: arithmetic of the decoder in modes set and fast, one of DECODER_DTYPES; mode exact computes in
-        float32. Raises UserError for an unknown one.
+        decoder_dtype: arithmetic of the decoder's beam search, one of DECODER_DTYPES. Raises UserError for an unknown
+        one.
 
         ranker: orders candidates unless a search asks for the published order by cosine.
         """
@@ -104,9 +105,11 @@ class Engine:
         """
         chosen, opened = usable_device(device), Run(run)
         folder = opened.folder
+        quantizer = ResidualQuantizer.load(folder("quantizer"))
+        if chosen.type == "cpu":
+            compiling(quantizer.config.code_sizes)  # while the models load
         encoder = Encoder.load(folder("encoder")).for_inference()
         fusion = Fusion.load(folder("fusion"))
-        quantizer = ResidualQuantizer.load(folder("quantizer"))
         decoder = IDDecoder.load(folder("decoder"))
         index = load_index(opened)
         ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
@@ -136,18 +139,13 @@ class Engine:
         return engine
 
     def _check(self, run: Path | str) -> None:
-        """Search once by each decoder: finite weights may still compute what is not finite. Raises UserError."""
-        checked = [SearchOptions(1, 1)]
-        if self.decoder_dtype != "float32":
-            checked.append(SearchOptions(1, 1, mode="exact"))  # which computes in float32
-        sound = True
+        """Search once: finite weights may still compute what is not finite. Raises UserError."""
         try:
-            for options in checked:
-                batch = BatchOptions(self.resolved(options), self.versions.current)
-                for result in self._search([Query(text="a")], batch):
-                    scores = [number for hit in result.hits for number in (hit.score, hit.cosine)]
-                    finite = np.isfinite(np.concatenate([result.z, result.embedding, scores])).all()
-                    sound = sound and bool(result.hits) and bool(finite)
+            batch = BatchOptions(self.resolved(SearchOptions(1, 1)), self.versions.current)
+            (result,) = self._search([Query(text="a")], batch)
+            scores = [number for hit in result.hits for number in (*hit.log_probs, hit.cosine)]
+            scores += [found.score for found in result.generated]
+            sound = bool(result.hits) and bool(np.isfinite(np.concatenate([result.z, result.embedding, scores])).all())
         except (RuntimeError, ValueError, IndexError, ArithmeticError) as error:
             raise UserError(f"the parts of {run} do not work together ({one_line(error)}); train it again") from error
         if not sound:
@@ -226,9 +224,14 @@ class Engine:
     def reorder(self, retrieval: Retrieval, options: SearchOptions) -> Retrieval:
         """What `retrieve` returned, in the order that other options ask for, without another search.
 
-        options: those of the search, but for `rerank`, `ranking` and `k`.
+        options: those of the search, but for `order` and `k`.
         """
         return self.batcher.call(partial(self.retriever.reorder, retrieval, self.resolved(options)))
+
+    def code_log_probs(self, z: np.ndarray, codes: Sequence[int]) -> list[np.ndarray]:
+        """Log-probabilities of all codes of each level (k,) after those before, of one ID (M,) for one query z (d,)."""
+        given = torch.as_tensor(z, dtype=torch.float32, device=self.device)[None], np.array([codes])
+        return [level[0].cpu().numpy() for level in self.batcher.call(partial(self.retriever.code_log_probs, *given))]
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""

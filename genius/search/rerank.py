@@ -20,7 +20,7 @@ from genius.index.store import Index
 from genius.models.ranker import Ranker
 from genius.schema import RANKER_PARTS, GeneratedID, Hit
 from genius.search.beam_state import Beams
-from genius.search.candidates import Candidates, positions_in_lists
+from genius.search.candidates import Candidates, FirstCodes, positions_in_lists
 from genius.search.codewords import Codewords
 from genius.trie.ids import IDTable
 
@@ -56,7 +56,7 @@ class RankerScorer:
     def compute_parts(
         self,
         candidates: Candidates,
-        beams: Beams,
+        first_codes: FirstCodes,
         table: IDTable,
         embeddings: Vectors,
         modalities: np.ndarray,
@@ -66,17 +66,16 @@ class RankerScorer:
     ) -> Tensor:
         """The RANKER_PARTS (t, p) of all candidates.
 
-        beams: from which the candidates were made, with this table. embeddings (n, d) and modalities (n,): of the
-        index. queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
+        table: that numbers their IDs. embeddings (n, d) and modalities (n,): of the index. queries and z (b, d):
+        embeddings and fused features, normalized. normalize: as for `rank_candidates`.
         """
         by_embedding, by_id, added = self.ranker.residual_queries(z)  # (b, 3, d) twice, (b, 3)
-        log_probs = beams.log_probs.flatten()
         parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
         for first in range(0, len(parts), BLOCK):
             block = slice(first, first + BLOCK)
-            rows, numbers = candidates.row[block], self._codewords.numbers(table, candidates.id[block])
+            rows, codes = candidates.row[block], table.codes(candidates.id[block])
+            numbers = torch.from_numpy(codes + self._codewords.offsets).to(z.device)
             query = torch.from_numpy(candidates.query[block]).to(z.device)
-            beam = torch.from_numpy(candidates.beam[block]).to(z.device)
             modality = torch.from_numpy(modalities[rows].astype(np.int64)).to(z.device)
             vectors = torch.from_numpy(embeddings[rows].astype(np.float32)).to(z.device)  # (t, d)
             if normalize:
@@ -84,12 +83,13 @@ class RankerScorer:
             quantized = self._codewords.sums(numbers)  # (t, d)
             inner = (z[query] * quantized).sum(1)
             lost = (by_embedding[query, modality] * vectors + by_id[query, modality] * quantized).sum(1)
+            first_code, decoder = first_codes.of(query, torch.from_numpy(codes[:, :2]).to(z.device))
             columns = (
                 (queries[query] * vectors).sum(1),
                 inner + lost + added[query, modality],
                 2 * inner - quantized.square().sum(1),
-                log_probs[beam],
-                beams.first_log_probs[query, numbers[:, 0]],
+                decoder,
+                first_code,
             )
             parts[block] = torch.stack(columns, dim=1)
         return parts
@@ -101,7 +101,6 @@ class RankedCandidates:
 
     rows: np.ndarray  # (b, k) in the index
     ids: np.ndarray  # (b, k) numbers in the ID table
-    scores: np.ndarray  # (b, k) of the beam
     cosines: np.ndarray  # (b, k) between the embeddings of query and item
     generated_rank: np.ndarray  # (b, k) before re-ranking
     shares: np.ndarray | None = None  # (b, k, p + 1) of the ranker's parts; None: it did not rank
@@ -141,15 +140,17 @@ def rank_candidates(
     return RankedCandidates(
         padded(candidates.row[chosen], -1),
         padded(candidates.id[chosen], -1),
-        padded(candidates.score[chosen], -np.inf),
         padded(cosine[at], -np.inf),
         padded(candidates.generated_rank[chosen], 0),
         None if ranker_scores is None else padded(ranker_scores.shares[chosen], 0),
     )
 
 
-def fetch_hits(index: Index, ranked: RankedCandidates, table: IDTable) -> list[list[Hit]]:
-    """The results of each query, all records fetched at once; table: the one that numbers the IDs."""
+def fetch_hits(index: Index, ranked: RankedCandidates, codes: np.ndarray, log_probs: np.ndarray) -> list[list[Hit]]:
+    """The results of each query, all records fetched at once.
+
+    Of all hits together (t,), by query and rank: codes (t, M) and the log-probability of each of them (t, M).
+    """
     query, place = np.nonzero(ranked.rows >= 0)
     rows = ranked.rows[query, place]
     shares = np.empty((len(rows), 0)) if ranked.shares is None else ranked.shares[query, place]
@@ -157,17 +158,17 @@ def fetch_hits(index: Index, ranked: RankedCandidates, table: IDTable) -> list[l
         query.tolist(),
         rows.tolist(),
         index.items(rows),
-        table.codes(ranked.ids[query, place]).tolist(),
+        codes.tolist(),
         place.tolist(),
         ranked.generated_rank[query, place].tolist(),
-        ranked.scores[query, place].tolist(),
         ranked.cosines[query, place].tolist(),
+        log_probs.tolist(),
         shares.tolist(),
         strict=True,
     )
     hits: list[list[Hit]] = [[] for _ in ranked.rows]
-    for number, row, item, codes, before, generated_rank, score, cosine, parts in columns:
-        hits[number].append(Hit(row, item, tuple(codes), before + 1, generated_rank, score, cosine, tuple(parts)))
+    for number, row, item, own, before, generated_rank, cosine, steps, parts in columns:
+        hits[number].append(Hit(row, item, tuple(own), before + 1, generated_rank, cosine, tuple(steps), tuple(parts)))
     return hits
 
 

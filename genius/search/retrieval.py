@@ -10,7 +10,7 @@ from torch import Tensor
 
 from genius.models.encoder import Features
 from genius.search.beam_state import Beams
-from genius.search.candidates import Candidates
+from genius.search.candidates import Candidates, FirstCodes
 from genius.search.rerank import RankedCandidates
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Milliseconds
@@ -45,8 +45,17 @@ class Unranked:
     encoded: EncodedQueries
     version: Version  # of the index
     pool: Pool  # that was searched
-    beams: Beams
+    beams: Beams | None  # None: it was only scanned
     candidates: Candidates
+    first_codes: FirstCodes | None  # None: the beams know the first code, and no ranker needs the second
+
+    @property
+    def first_log_probs(self) -> Tensor:
+        """(b, k) log-probabilities of the k first codes, normalized over them."""
+        if self.first_codes is not None:
+            return self.first_codes.first
+        assert self.beams is not None
+        return self.beams.first_log_probs
 
 
 @dataclass(frozen=True)

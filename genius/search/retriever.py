@@ -1,6 +1,6 @@
 """The stages of a search, each timed, on the thread that calls:
 
-    encode -> fuse -> beam -> expand -> rerank -> fetch
+    encode -> fuse -> beam and scan -> rerank -> explain -> fetch
 
 Shapes: b queries, d embedding dim.
 """
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from PIL.Image import Image
+from torch import Tensor
 
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
@@ -30,6 +32,8 @@ from genius.search.snapshots import Version
 from genius.search.stopwatch import Stopwatch
 from genius.texts import query_text
 from genius.trie.pool import Pool
+
+TOGETHER = 64  # IDs that are scored in one pass of the decoder
 
 
 class Retriever:
@@ -61,16 +65,9 @@ class Retriever:
         self.quantizer = quantizer.to(device).eval()
         self.decoder = decoder.to(device).eval()
         self._image_features = ImageFeatureCache(self.encoder)
-        self.searches = {
-            dtype: CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, dtype)))
-            for dtype in {"float32", decoder_dtype}
-        }
-        codewords = self.searches[decoder_dtype].codewords
-        self._ranker_scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), codewords)
-
-    def dtype_of(self, mode: str) -> str:
-        """The arithmetic of the decoder in this mode: exact results need float32."""
-        return "float32" if mode == "exact" else self.decoder_dtype
+        self.finder = CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, decoder_dtype)))
+        scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), self.finder.codewords)
+        self._ranker_scorer = scorer
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
@@ -96,22 +93,24 @@ class Retriever:
     def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
-        beams, candidates = self.searches[self.dtype_of(options.mode)].search(
+        beams, candidates = self.finder.search(
             encoded.z,
             pool,
-            version.norms,
             mode=options.mode,
             beams=options.beams,
-            budget=options.budget,
+            k=options.k,
             decoder_weight=options.decoder_weight,
             prefix=options.prefix,
+            settle=options.order != "score" and not options.trace,
             trace=options.trace,
             stopwatch=watch,
         )
-        unranked = Unranked(encoded, version, pool, beams, candidates)
         with watch.stage("rerank"):
+            known = beams is not None and self._ranker_scorer is None
+            first_codes = None if known else self.finder.first_codes(encoded.z, pool)
+            unranked = Unranked(encoded, version, pool, beams, candidates, first_codes)
             ranked = self._rank(unranked, options)
-        return Retrieval(encoded, version, pool, beams, candidates, ranked, watch.milliseconds)
+        return Retrieval(encoded, version, pool, beams, candidates, first_codes, ranked, watch.milliseconds)
 
     def reorder(self, retrieval: Retrieval, options: ResolvedOptions) -> Retrieval:
         """What `retrieve` returned, ranked as other options ask for."""
@@ -122,11 +121,12 @@ class Retriever:
 
     def _rank(self, unranked: Unranked, options: ResolvedOptions) -> RankedCandidates:
         encoded, index, candidates, scores = unranked.encoded, unranked.version.index, unranked.candidates, None
-        if options.ranking == "ranker":
+        if options.order == "ranker":
             assert self._ranker_scorer is not None, "resolve_options refuses a missing ranker"
+            assert unranked.first_codes is not None, "a run with a ranker always asks for them"
             parts = self._ranker_scorer.compute_parts(
                 candidates,
-                unranked.beams,
+                unranked.first_codes,
                 unranked.pool.table,
                 index.embeddings,
                 index.modalities,
@@ -137,21 +137,35 @@ class Retriever:
             scores = self._ranker_scorer.score(candidates, parts, index.modalities)
         queries = encoded.embeddings.cpu().numpy()
         return rank_candidates(
-            candidates, index.embeddings, queries, options.k, options.rerank, self._normalize, scores
+            candidates, index.embeddings, queries, options.k, options.order != "score", self._normalize, scores
         )
+
+    @torch.inference_mode()
+    def code_log_probs(self, z: Tensor, codes: np.ndarray) -> list[Tensor]:
+        """Log-probabilities of all codes of each level after those before, of IDs that are given.
+
+        z (t, d), codes (t, M) -> M times (t, k), in one pass of the decoder ("teacher forcing").
+        """
+        given = torch.from_numpy(codes).to(self.device)
+        parts = [self.decoder.code_log_probs(*part) for part in zip(z.split(TOGETHER), given.split(TOGETHER))]
+        return [torch.cat(level) for level in zip(*parts, strict=True)]
 
     def results(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version) -> list[SearchResult]:
         """Retrieve for b encoded queries, and fetch what a visitor sees."""
         query_codes = self.quantizer.encode(encoded.z).tolist()
         retrieval = self.retrieve(encoded, options, version, version.pool_of(options.modality))
-        beams, table = retrieval.beams, retrieval.pool.table
+        beams, table, ranked = retrieval.beams, retrieval.pool.table, retrieval.ranked
         watch = Stopwatch(self.device, len(encoded.z), retrieval.milliseconds)
+        with watch.stage("explain"):
+            query, place = np.nonzero(ranked.rows >= 0)
+            codes = table.codes(ranked.ids[query, place])
+            steps = self.code_log_probs(encoded.z[torch.from_numpy(query).to(self.device)], codes)
+            own = [step.cpu().numpy()[np.arange(len(codes)), code] for step, code in zip(steps, codes.T)]
         with watch.stage("fetch"):
-            hits_per_query = fetch_hits(version.index, retrieval.ranked, table)
-            ids_per_query = generated_ids(beams.ends or beams, table)
+            hits_per_query = fetch_hits(version.index, ranked, codes, np.stack(own, axis=1))
+            ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
-        first_codes = beams.first_log_probs.exp().cpu().numpy()
-        certified = beams.certified(options.beams)
+        first_codes = retrieval.first_log_probs.exp().cpu().numpy()
         return [
             SearchResult(
                 hits=hits_per_query[i],
@@ -163,12 +177,11 @@ class Retriever:
                 modality_code=self.quantizer.config.modality_code,
                 candidates=int(retrieval.candidates.counts[i]),
                 mode=options.mode,
-                ranking=options.ranking,
-                dtype=self.dtype_of(options.mode),
-                decoded=int(beams.scored[i]),
-                certified=None if certified is None else bool(certified[i]),
+                order=options.order,
+                dtype=self.decoder_dtype,
+                decoded=int(beams.scored[i]) if beams else 0,
                 milliseconds=dict(watch.milliseconds),
-                trace=SearchTrace(beams.trace[i]) if beams.trace else None,
+                trace=SearchTrace(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
             )
             for i in range(len(encoded.z))
         ]

@@ -20,7 +20,6 @@ from genius.index.store import Index
 from genius.index.versions import load_newer_index
 from genius.run import Run
 from genius.schema import Modality
-from genius.search.codewords import unknown_norms
 from genius.trie.pool import Pool
 
 
@@ -30,7 +29,6 @@ class Version:
     def __init__(self, index: Index, device: torch.device):
         self.index, self.device = index, device
         self.pool = index.pool(device=device)  # all items
-        self.norms = unknown_norms(index.n)  # filled by searches; which thread does makes no difference
         self._pools: dict[Modality, Pool] = {}
         self._pooling = {modality: threading.Lock() for modality in Modality}
 

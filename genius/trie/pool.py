@@ -12,7 +12,7 @@ from genius.trie.ids import IDTable, pack
 from genius.trie.trie import Trie
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pool:
     """An ID table with its trie. Immutable: a change gives another pool, and a running search keeps the old one."""
 

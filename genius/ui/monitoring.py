@@ -28,8 +28,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
-from genius.schema import Modality, Query
-from genius.search.beam import MODES
+from genius.schema import MODES, Modality, Query
 from genius.ui.gradio_hooks import has_undelivered, queue_has_ended, queue_state
 from genius.ui.runs import refusal
 from genius.ui.security import is_upload

@@ -17,7 +17,7 @@ from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_code
 from genius.evaluation.figures import BeamFigures, SearchedRow, pool_figures, share_of_dense
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, read_queries, with_positives
-from genius.evaluation.systems import BeamStatistics, RowResults, beam_systems
+from genius.evaluation.systems import CandidateStatistics, RowResults, id_systems
 from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
 from genius.schema import Item, Modality
@@ -100,12 +100,8 @@ def test_nothing_ranks_better_than_its_candidates_allow_and_more_beams_have_a_hi
                 if figures.beam:
                     assert figures.hit[50] <= figures.beam.recall and figures.beam.items <= row.candidates
     sizes = [found.pool(beams=beams).average.systems for beams in (1, 8, 100)]
-    recalls = [systems["geometry"].beam.recall for systems in sizes]
+    recalls = [systems["beam"].beam.recall for systems in sizes]
     assert recalls == sorted(recalls) and recalls[0] < recalls[-1] == 1.0
-    for systems in sizes:
-        certified = {name: figures.beam.certified for name, figures in systems.items() if figures.beam}
-        assert all((share is None) == name.startswith("fast") for name, share in certified.items())
-    assert sizes[-1]["beam"].beam.certified == 1.0 > sizes[0]["beam"].beam.certified
 
 
 def test_the_tables_are_those_of_the_widest_beam_and_pools_are_found_by_name(found):
@@ -165,8 +161,8 @@ def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, colle
 # figures by hand
 
 
-def searched(dense, reranked, geometry, dataset="shapes", seen=(0,), new=(1, 2)) -> SearchedRow:
-    """Query i has the positive i; "beam + re-rank" has ranks of its own, every other beam search those of geometry.
+def searched(dense, reranked, others, dataset="shapes", seen=(0,), new=(1, 2)) -> SearchedRow:
+    """Query i has the positive i; "beam + re-rank" has ranks of its own, every other search by IDs those of `others`.
     The pool lacks item 0; the first codes of queries alternate between 0, which is right, and 1.
     """
     count, n = len(dense), 9
@@ -176,9 +172,9 @@ def searched(dense, reranked, geometry, dataset="shapes", seen=(0,), new=(1, 2))
     queries = QuerySet(row, [None] * count, [""] * count, Qrels.from_lists(positives), np.zeros(count), unknown=3)
     index = SimpleNamespace(n=n, code_sizes=(3, 4), codes=lambda rows: np.zeros((len(rows), 2), dtype=np.int64))
     order = np.arange(count)
-    statistics = BeamStatistics(order > 0, order, order % 2, np.full(count, 7), order > 1)
-    beams = {name: replace(statistics, certified=None) if "fast" in name else statistics for name in beam_systems(1)}
-    ranks = {"dense": dense} | dict.fromkeys(beams, geometry) | {"beam + re-rank": reranked}
+    statistics = CandidateStatistics(order > 0, order, order % 2, np.full(count, 7))
+    beams = dict.fromkeys(id_systems(1, ranker=True), statistics)
+    ranks = {"dense": dense} | dict.fromkeys(beams, others) | {"beam + re-rank": reranked}
     arrays = {system: np.array(found) for system, found in ranks.items()}
     results = RowResults(arrays, {"dense": {"encode": 2.0, "scan": float(count)}}, beams)
     return SearchedRow(queries, index, np.arange(1, n), targets, results)
@@ -197,13 +193,14 @@ def test_a_row_has_every_figure():
     assert dense.hit == {1: 0.25, 5: 0.5, 10: 0.75, 50: 0.75} and (row.cut, dense.rate[0]) == (5, 0.5)
     assert (dense.seen, dense.new) == (1.0, 0.5)
     assert row.systems["beam + re-rank"].of_dense == 0.5 and dense.of_dense == 1.0
-    assert row.systems["beam"].beam == BeamFigures(0.75, 1.5, 3, 7.0, 0.5, first_code=0.5)
-    assert row.systems["fast + re-rank"].beam.certified is None and dense.beam is None
+    assert row.systems["beam"].beam == BeamFigures(0.75, 1.5, 3, 7.0, first_code=0.5)
+    assert dense.beam is None
     assert {pair: found[0] for pair, found in row.differences.items()} == {
-        "beam − geometry": 0.0,
-        "beam + re-rank − geometry + re-rank": -0.5,
-        "fast + re-rank − beam + re-rank": 0.5,
-        "fast + re-rank − fast geometry + re-rank": 0.0,
+        "beam − scan": 0.0,
+        "beam + re-rank − scan + re-rank": -0.5,
+        "both + re-rank − beam + re-rank": 0.5,
+        "both + re-rank − scan + re-rank": 0.0,
+        "both + ranker − scan + ranker": 0.0,
     }
 
 
@@ -221,7 +218,7 @@ def test_the_average_weighs_rows_equally_and_skips_missing_figures():
     dense, reranked = average.systems["dense"], average.systems["beam + re-rank"]
     assert dense.hit == {1: 0.125, 5: 0.25, 10: 0.375, 50: 0.375}
     assert reranked.hit[5] == pytest.approx((0.25 + 0.5) / 2)
-    assert average.differences["fast + re-rank − beam + re-rank"][0] == pytest.approx((0.5 - 0.5) / 2)
+    assert average.differences["both + re-rank − beam + re-rank"][0] == pytest.approx((0.5 - 0.5) / 2)
     assert dense.seen == 1.0  # the second row has no such query
     assert reranked.of_dense == 0.5  # dense finds nothing in the other row
     assert (reranked.beam.items, reranked.beam.most_items, average.queries) == (1.0, 3, None)
@@ -242,9 +239,9 @@ def test_intervals_contain_their_rate_depend_on_the_seed_and_are_narrower_for_ma
     one, of_many = (width(row.systems["dense"].rate) for row in (many.rows[0], many.average))
     assert of_many == pytest.approx(one / 5, rel=0.25)
     systems, pairs = many.average.systems, many.average.differences
-    assert width(pairs["beam − geometry"]) == 0 < width(systems["beam"].rate)
-    both = np.hypot(width(systems["fast + re-rank"].rate), width(systems["beam + re-rank"].rate))
-    assert width(pairs["fast + re-rank − beam + re-rank"]) < both
+    assert width(pairs["beam − scan"]) == 0 < width(systems["beam"].rate)
+    both = np.hypot(width(systems["both + re-rank"].rate), width(systems["beam + re-rank"].rate))
+    assert width(pairs["both + re-rank − beam + re-rank"]) < both
 
 
 @pytest.mark.parametrize(("dense", "share"), [([1] + [MISS] * 9, 1.0), ([1] + [MISS] * 10, None)])

@@ -75,7 +75,7 @@ def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, co
     copied = Run(shutil.copytree(run, tmp_path / "run"))
     copied.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
     ranked = measure(Engine.load(copied.path, "cpu"), collection, queries, (30,), 5, 0)
-    assert [column.name for column in ranked.columns][-3:] == ["beam + re-rank", "fast + ranker", "of dense"]
+    assert [column.name for column in ranked.columns][-3:] == ["beam + re-rank", "both + ranker", "of dense"]
     for row in ranked.rows:
         (dense, *_), (last, *_), share = row[4], row[-2], row[-1]
         assert share == (last / dense if dense else None)

@@ -72,16 +72,16 @@ def test_one_command_times_every_system_and_writes_one_report(run, collection, t
 
 def test_systems_sizes_and_parts_can_be_chosen_and_large_collections_leave_some_out(tmp_path, monkeypatch):
     monkeypatch.setattr(measurements, "MAX_ITEMS", {"HNSW": 40})
-    main([str(tmp_path), *TINY, "--systems", "set; HNSW"])
+    main([str(tmp_path), *TINY, "--systems", "settled; HNSW"])
 
     tables = {table.title: columns(table) for table in Report.load(tmp_path / "speed.json").tables}
     times = tables["Uniform IDs, batch 2, ms per query"]
-    assert times["system"] == ["set", "HNSW"] and times["100 items"][1] is None and times["40 items"][1] > 0
+    assert times["system"] == ["settled", "HNSW"] and times["100 items"][1] is None and times["40 items"][1] > 0
     assert not any("generate" in title or "Realistic" in title for title in tables)
 
 
 def test_a_run_without_its_collection_is_searched_with_its_own_texts(run, tmp_path):
-    main([str(tmp_path), "--run", str(run), *TINY, "--parts", "realistic", "--systems", "fast"])
+    main([str(tmp_path), "--run", str(run), *TINY, "--parts", "realistic", "--systems", "both"])
     tables = Report.load(tmp_path / "speed.json").tables
     assert all(table.title.startswith("Realistic IDs") for table in tables)
 
@@ -98,15 +98,15 @@ def test_an_interrupted_benchmark_writes_what_it_has(tmp_path, monkeypatch):
 
     monkeypatch.setattr(measurements, "measure_in_turns", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        main([str(tmp_path), *TINY, "--systems", "set"])
+        main([str(tmp_path), *TINY, "--systems", "scan"])
     (table, *_) = Report.load(tmp_path / "speed.json").tables
     assert table.headings() == ["system", "40 items"]
 
 
 def test_medians_and_ratios_are_those_of_the_rounds(tmp_path, monkeypatch):
-    times = {"generate": [30.0, 300.0, 60.0], "set": [10.0, 100.0, 30.0, 30.0]}
+    times = {"generate": [30.0, 300.0, 60.0], "scan": [10.0, 100.0, 30.0, 30.0]}
     monkeypatch.setattr(measurements, "measure_in_turns", lambda searches, draw, batch, rounds: times)
-    main([str(tmp_path), *TINY, "--systems", "generate;set"])
+    main([str(tmp_path), *TINY, "--systems", "generate;scan"])
 
     tables = {table.title: columns(table) for table in Report.load(tmp_path / "speed.json").tables}
     assert tables["Uniform IDs, batch 1, ms per query"]["40 items"] == [
@@ -129,10 +129,10 @@ def by_hand(results, sets) -> float:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("exact", {"mode": "exact", "rerank": False}),
-        ("set + re-rank", {"mode": "set"}),
-        ("fast + re-rank", {"mode": "fast"}),
-        ("geometry", {"mode": "exact", "rerank": False, "decoder_weight": 0.0}),
+        ("generate, score", {"mode": "generate", "order": "score"}),
+        ("generate, cosine", {"mode": "generate"}),
+        ("scan, score", {"mode": "scan", "order": "score"}),
+        ("both, cosine", {}),
     ],
 )
 def test_the_modes_on_a_run_find_what_the_engine_serves(engine, collection, queries, name, options):
@@ -168,7 +168,7 @@ def test_equal_hit_rate_compares_times_and_bytes_of_each_mode(engine, queries):
     systems_table, pairs, _ = measured.tables
     cells = columns(systems_table)
     size = dict(zip(cells["system"], cells["bytes per item"], strict=True))
-    assert size["exact + re-rank"] == size["exact"] + 2 * engine.index.config.dim
+    assert size["generate, cosine"] == size["generate, score"] + 2 * engine.index.config.dim
     for name, equal, slower, more in pairs.rows:
         if equal == "none finds as much":
             assert slower is None and more is None
@@ -184,16 +184,23 @@ def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
 
     *_, measured = figure_4(engine, OPTIONS)
     cells = columns(measured.tables[0])
-    names = ["CLIP + flat", "GENIUS", "GENIUS, fast (ours)", "GRACE's structured IDs", "GRACE's numeric IDs"]
+    names = [
+        "CLIP + flat",
+        "GENIUS",
+        "GENIUS, both (ours)",
+        "GENIUS, scan (ours)",
+        "GRACE's structured IDs",
+        "GRACE's numeric IDs",
+    ]
     assert cells["system"] == names and all(speed > 0 for size in ("40 items", "100 items") for speed in cells[size])
 
 
 def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, monkeypatch):
     shown, search = [], engine.search
-    monkeypatch.setattr(engine, "search", lambda queries: shown.extend(queries) or search(queries))
+    monkeypatch.setattr(engine, "search", lambda queries, how: shown.extend(queries) or search(queries, how))
     (table,) = whole_query(engine, OPTIONS).tables
     cells = columns(table)
-    assert {"text tower", "search, set", "whole query: picture and text"} <= set(cells["one query"])
+    assert {"text tower", "search, scan", "whole query: picture and text"} <= set(cells["one query"])
     assert all(0 < least <= median for median, least in zip(cells["median, ms"], cells["least, ms"], strict=True))
     pictures = [query.image.tobytes() for query in shown if query.image]
     assert len(set(pictures)) == len(pictures) == 6  # of two ways, one to warm up and two rounds
@@ -202,7 +209,7 @@ def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--systems", "set;annoy"], "--systems: 'annoy' is unknown; choose from generate; exact; "),
+        (["--systems", "scan;annoy"], "--systems: 'annoy' is unknown; choose from generate; exact; "),
         (["--systems", ""], "--systems: the list is empty; choose from generate; "),
         (["--parts", ""], "--parts: the list is empty; choose from uniform, realistic"),
         (["--parts", "realistic"], "--parts realistic measures a trained run; name one: --run RUN"),

@@ -60,37 +60,21 @@ def test_exact_search_finds_the_ids_and_scores_of_generate(setup, queries, gener
         assert ids_of(setup, rows[query][rows[query] >= 0]) == expected.keys()
 
 
-def test_set_finds_all_ids_of_generate(setup, queries, generated):
-    rows = SYSTEMS["set"](setup).search(queries)
+def test_what_settles_finds_all_ids_of_generate(setup, queries, generated):
+    rows = SYSTEMS["settled"](setup).search(queries)
     assert all(ids_of(setup, row[row >= 0]) >= set(ids) for row, ids in zip(rows, generated, strict=True))
-
-
-def test_geometry_finds_what_a_beam_search_without_a_trie_finds(setup, queries):
-    rows = SYSTEMS["geometry"](setup).search(queries)
-    codes = setup.pool.table.codes(np.arange(setup.items)).astype(np.int64)
-    for z, row in zip(queries.z, rows, strict=True):
-        beams: set[tuple[int, ...]] = {()}
-        for level in range(1, CONFIG.levels + 1):
-            prefixes = {tuple(ids[:level]) for ids in codes.tolist() if tuple(ids[: level - 1]) in beams}
-            beams = set(sorted(prefixes, key=lambda prefix: torch.dist(z, decoded(setup, prefix)))[: setup.beams])
-        assert ids_of(setup, row[row >= 0]) >= beams
 
 
 def decoded(setup, prefix: tuple[int, ...]) -> torch.Tensor:
     return sum(codebook[code] for codebook, code in zip(setup.workload.decoder.codebooks, prefix))
 
 
-def test_scan_and_shortlist_order_by_the_distances_of_the_quantized_vectors(setup, queries):
+def test_the_scan_orders_by_the_distances_of_the_quantized_vectors(setup, queries):
     table = setup.pool.table
     vectors = [decoded(setup, ids) for ids in table.codes(np.argsort(table.rows)).tolist()]  # by row
     distances = torch.cdist(queries.z, torch.stack(vectors))
-    nearest = distances.sort(1).values[:, :K]
-    rows = {name: torch.from_numpy(SYSTEMS[name](setup).search(queries)) for name in ("scan", "geometry, fast", "fast")}
-
-    ranked = {name: distances.gather(1, row) for name, row in rows.items()}
-    np.testing.assert_allclose(ranked["scan"], nearest, atol=1e-3)
-    np.testing.assert_allclose(ranked["geometry, fast"][:, :5], nearest[:, :5], atol=1e-3)
-    assert (ranked["fast"].diff(dim=1) > -1e-3).all()
+    rows = torch.from_numpy(SYSTEMS["scan"](setup).search(queries))
+    np.testing.assert_allclose(distances.gather(1, rows), distances.sort(1).values[:, :K], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["flat", "HNSW", "IVF-PQ"])
@@ -125,8 +109,9 @@ def test_vectors_too_many_for_memory_are_streamed_with_the_same_results(setup, q
 
 
 def test_the_memory_of_a_mode_is_that_of_its_arrays_and_of_an_index_what_faiss_writes(setup):
-    pool = setup.pool
-    assert SYSTEMS["set"](setup).bytes_per_item == (pool.table.nbytes + pool.trie.nbytes) / setup.items
+    table, trie, norms = setup.pool.table.nbytes, setup.pool.trie.nbytes, 4 * setup.items
+    for name, size in (("settled", table + trie), ("scan", table + norms), ("both", table + trie + norms)):
+        assert SYSTEMS[name](setup).bytes_per_item == size / setup.items
     index = exact_ivf(setup.embeddings, 1, 1, 1)
     built = by_faiss(index, "nprobe", (1, 2))
     assert [system.bytes_per_item for system in built] == [len(faiss.serialize_index(index)) / setup.items] * 2

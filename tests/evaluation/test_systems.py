@@ -8,10 +8,14 @@ import torch
 
 from genius.evaluation import systems
 from genius.evaluation.queries import EncodedRow, read_queries
-from genius.evaluation.systems import SearchedPool, beam_systems, search_beams
+from genius.evaluation.systems import SearchedPool, id_systems, search_by_ids
 from genius.metrics.hit_rate import MISS, Qrels
 
-STAGES = {"encode", "fuse", "beam", "expand", "rerank"}  # of a beam search
+STAGES = {  # by the first word of a system
+    "scan": {"encode", "fuse", "scan", "rerank"},
+    "beam": {"encode", "fuse", "beam", "rerank"},
+    "both": {"encode", "fuse", "beam", "scan", "rerank"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +52,14 @@ def positives(qrels, number):
 def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries, encoded):
     qrels, pool = text_queries[0].qrels, np.arange(1, engine.index.n, 2)
     cosines = encoded.embeddings.astype(np.float64) @ engine.index.embeddings[pool].astype(np.float64).T
-    found = SearchedPool(engine, engine.index.pool(pool), pool).exhaustive(encoded, qrels)
+    found = SearchedPool(engine, engine.index.pool(pool), pool).dense(encoded, qrels)
     assert found.ranks["dense"].tolist() == [
         first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
         for number, row in enumerate(cosines)
     ]
 
 
-def test_quantized_agrees_with_sorting_all_distances(engine, whole, text_queries, encoded):
+def test_a_scan_agrees_with_sorting_all_distances(engine, whole, text_queries, encoded):
     qrels, rows = text_queries[0].qrels, np.arange(engine.index.n)
     codes = engine.index.codes(rows)
     vectors = engine.quantizer.decode(torch.from_numpy(codes)).numpy()
@@ -64,25 +68,24 @@ def test_quantized_agrees_with_sorting_all_distances(engine, whole, text_queries
         distances = ((z - vectors) ** 2).sum(1).round(4)  # equal IDs are at one distance
         order = sorted(rows, key=lambda row: (distances[row], tuple(codes[row]), row))
         expected.append(first_rank(order, positives(qrels, number)))
-    assert whole.exhaustive(encoded, qrels).ranks["quantized"].tolist() == expected
+    assert whole.by_ids(encoded, qrels, 1).ranks["scan"].tolist() == expected
 
 
-def test_a_geometry_beam_over_all_ids_equals_quantized_search_and_re_ranked_dense_search(whole, text_queries, encoded):
+def test_what_finds_every_item_and_is_re_ranked_equals_dense_search(whole, text_queries, encoded):
     qrels, n = text_queries[0].qrels, len(whole.rows)
     found = whole.search(encoded, qrels, 500)
-    assert found.ranks["geometry"].tolist() == found.ranks["quantized"].tolist()
-    for name in ("geometry + re-rank", "beam + re-rank"):
+    for name in ("scan + re-rank", "beam + re-rank", "both + re-rank"):
         assert found.ranks[name].tolist() == found.ranks["dense"].tolist()
         assert found.beams[name].recalled.all() and found.beams[name].items.tolist() == [n] * len(qrels)
 
 
-@pytest.mark.parametrize("system", beam_systems(1))
+@pytest.mark.parametrize("system", id_systems(1))
 @pytest.mark.parametrize("beams", [1, 4, 12])
 def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries, system, beams):
     qrels, queries = text_queries[0].qrels, text_queries[1]
-    options = beam_systems(beams)[system]
+    options = id_systems(beams)[system]
     served = engine.search(queries, options)
-    found = search_beams({system: options}, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels)
+    found = search_by_ids({system: options}, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels)
     figures = found.beams[system]
     expected = [
         first_rank([hit.row for hit in result.hits], positives(qrels, number)) for number, result in enumerate(served)
@@ -92,27 +95,26 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
     assert figures.recalled.tolist() == [rank != MISS for rank in expected]
     assert figures.first_code.tolist() == [result.first_code_probabilities.argmax() for result in served]
     assert figures.scored.tolist() == [result.decoded for result in served]
-    assert (served[0].certified is None) == (figures.certified is None) == (served[0].mode != "exact")
-    if figures.certified is not None:
-        assert figures.certified.tolist() == [result.certified for result in served]
 
 
 def test_the_systems_are_what_their_names_say():
-    found = {name: (how.mode, how.rerank, how.decoder_weight) for name, how in beam_systems(7).items()}
+    found = {name: (how.mode, how.order) for name, how in id_systems(7, ranker=True).items()}
     assert found == {
-        "geometry": ("exact", False, 0),
-        "geometry + re-rank": ("exact", True, 0),
-        "fast geometry + re-rank": ("fast", True, 0),
-        "beam": ("exact", False, None),
-        "beam + re-rank": ("exact", True, None),
-        "fast + re-rank": ("fast", True, None),
+        "scan": ("scan", "score"),
+        "scan + re-rank": ("scan", "cosine"),
+        "scan + ranker": ("scan", "ranker"),
+        "beam": ("generate", "score"),
+        "beam + re-rank": ("generate", "cosine"),
+        "beam + ranker": ("generate", "ranker"),
+        "both + re-rank": ("both", "cosine"),
+        "both + ranker": ("both", "ranker"),
     }
-    assert {(how.beams, how.k) for how in beam_systems(7).values()} == {(7, 50)}
+    assert {(how.beams, how.k) for how in id_systems(7).values()} == {(7, 50)}
 
 
 def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text_queries, encoded, monkeypatch):
-    qrels, options = text_queries[0].qrels, beam_systems(4)["beam"]
-    expected = search_beams({"beam": options}, engine, engine.pool, encoded, qrels)
+    qrels, options = text_queries[0].qrels, id_systems(4)["beam"]
+    expected = search_by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
     sizes, retrieve = [], engine.retrieve
 
     def spy(batch, *rest):
@@ -121,7 +123,7 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text
 
     monkeypatch.setattr(engine, "retrieve", spy)
     monkeypatch.setattr(systems, "batch_size", lambda beams: beams // 2)
-    found = search_beams({"beam": options}, engine, engine.pool, encoded, qrels)
+    found = search_by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
     assert sizes == [2, 1, 1]  # of 3 + 1 that were encoded together
     assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
     assert found.beams["beam"].recalled.tolist() == expected.beams["beam"].recalled.tolist()
@@ -129,19 +131,17 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text
 
 
 def test_systems_that_differ_in_the_order_of_candidates_share_a_search(engine, text_queries, encoded, monkeypatch):
-    qrels, systems_ = text_queries[0].qrels, beam_systems(4)
-    also = {f"{name}, by score": replace(systems_[name], rerank=False) for name in ("beam + re-rank", "fast + re-rank")}
+    qrels, systems_ = text_queries[0].qrels, id_systems(4)
     expected = {
-        name: search_beams({name: options}, engine, engine.pool, encoded, qrels)
-        for name, options in (systems_ | also).items()
+        name: search_by_ids({name: options}, engine, engine.pool, encoded, qrels) for name, options in systems_.items()
     }
     searched, retrieve = [], engine.retrieve
     monkeypatch.setattr(engine, "retrieve", lambda *given: searched.append(given[1].mode) or retrieve(*given))
-    found = search_beams(systems_ | also, engine, engine.pool, encoded, qrels)
-    assert len(searched) == 4 * len(encoded.batches)  # two modes by two weights
+    found = search_by_ids(systems_, engine, engine.pool, encoded, qrels)
+    assert sorted(searched[:: len(encoded.batches)]) == ["both", "generate", "generate", "scan"]  # to the end once
     for name, alone in expected.items():
         assert found.ranks[name].tolist() == alone.ranks[name].tolist()
-        assert repr(found.beams[name]) == repr(alone.beams[name]) and {*found.milliseconds[name]} == STAGES
+        assert repr(found.beams[name]) == repr(alone.beams[name]) and {*found.milliseconds[name]} == STAGES[name[:4]]
 
 
 def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, text_queries, encoded):
@@ -157,8 +157,7 @@ def test_every_system_is_timed_by_stage_and_chosen_ones_are_searched_alone(whole
     found = whole.search(encoded, text_queries[0].qrels, 4)
     assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
         "dense": {"encode", "scan"},
-        "quantized": {"encode", "fuse", "scan"},
-        **dict.fromkeys(beam_systems(4), STAGES),
+        **{name: STAGES[name[:4]] for name in id_systems(4)},
     }
     assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())
     chosen = replace(whole, systems=("beam", "dense")).search(encoded, text_queries[0].qrels, 4)

@@ -59,9 +59,9 @@ def test_a_run_with_a_ranker_is_compared_with_and_without_it(tmp_path):
     by_system = {one.system.name: one for one in Comparison(ranked).search(result.embedding, result.z, k=9, beams=6)}
 
     names = [system.name for system in SYSTEMS]
-    assert list(by_system) == [*names[:2], "Generation + ranker", *names[2:]]
-    for name, ranking in (("Generation + ranker", "ranker"), ("Generation + re-rank", "cosine")):
-        (expected,) = ranked.search([QUERY], SearchOptions(k=9, beams=6, ranking=ranking))
+    assert list(by_system) == [*names[:2], "Both + ranker", *names[2:]]
+    for name, mode, order in (("Both + ranker", "both", "ranker"), ("Generation + re-rank", "generate", "cosine")):
+        (expected,) = ranked.search([QUERY], SearchOptions(k=9, beams=6, mode=mode, order=order))
         assert by_system[name].rows.tolist() == [hit.row for hit in expected.hits]
 
 

@@ -20,6 +20,7 @@ from genius.explore.items import (
 )
 from genius.index.store import Index
 from genius.schema import Modality, Query, SearchOptions, provenance_of
+from genius.search import candidates
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.ui.fake_engine import FakeEngine
@@ -65,7 +66,8 @@ class CountingRows:
 
 def test_in_a_large_index_neighbors_are_found_without_reading_all_embeddings(tmp_path, monkeypatch):
     engine = Engine.load(publish_tiny_run(tmp_path / "run", n=400).path, "cpu")
-    monkeypatch.setattr(items, "APPROXIMATE", replace(items.APPROXIMATE, beams=40, budget=60))
+    monkeypatch.setattr(items, "APPROXIMATE", replace(items.APPROXIMATE, k=60))
+    monkeypatch.setattr(candidates, "SCANNED", 60)
     exact = [describe_item(engine, row) for row in range(0, 400, 20)]
     monkeypatch.setattr(items, "EXACT_ITEMS", 399)
     monkeypatch.setattr(engine.index, "embeddings", CountingRows(engine.index.embeddings))

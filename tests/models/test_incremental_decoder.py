@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from genius.models import incremental_decoder, vocabulary_head
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder, multiply_rows
-from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder, tiny_quantizer
+from tests.search.tiny import DIM, LEVELS, tiny_decoder, tiny_quantizer
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -82,26 +82,6 @@ def test_beams_that_swap_places_and_share_parents_attend_to_their_own_ancestors(
             torch.testing.assert_close(found[query, beam], teacher_forced(decoder, z[query], prefix), **CLOSE)
 
 
-def test_closed_beams_are_not_decoded_and_do_not_change_open_ones():
-    decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
-    search = IncrementalDecoder(decoder)
-    cache = search.start(z, beams=4)
-    cache.keys_values.fill_(torch.nan)  # rows that were never written must not be read
-    search.step(cache)
-    search.step(cache, *map(torch.tensor, FAMILY[0]))
-    rows = torch.tensor([0, 2, 3])  # beam 1 of query 0, beams 1 and 2 of query 1 are closed
-    found = search.step(cache, *map(torch.tensor, FAMILY[1]), rows=rows)
-    assert found.shape == (3, CODES)
-    second = prefixes_of(FAMILY[:2])
-    for row, log_probs in zip(rows.tolist(), found, strict=True):
-        torch.testing.assert_close(log_probs, teacher_forced(decoder, z[row // 3], second[row // 3][row % 3]), **CLOSE)
-    rows = torch.tensor([0, 1, 5])  # children of open beams: 2 of query 0, 0 of query 1
-    found = search.step(cache, *map(torch.tensor, FAMILY[2]), rows=rows)
-    third = prefixes_of(FAMILY)
-    for row, log_probs in zip(rows.tolist(), found, strict=True):
-        torch.testing.assert_close(log_probs, teacher_forced(decoder, z[row // 4], third[row // 4][row % 4]), **CLOSE)
-
-
 def test_dropping_queries_does_not_change_the_others(monkeypatch):
     decoder, (z, _) = tiny_decoder(geometry=True), queries(2)
     search = IncrementalDecoder(decoder)
@@ -168,7 +148,6 @@ def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes
     decoder, (z, _) = tiny_decoder(geometry=geometric), queries(3)
     stay = torch.tensor([0, 2])  # query 1 leaves after the first level
     first = torch.tensor([[0, 0], [0, 0]]), torch.tensor([[2, 0], [0, 2]])  # in another order for each query
-    open_beams = torch.tensor([0, 1, 3])  # all but the first of query 2
     then = torch.tensor([[1, 0, 1], [1, 1, 1]]), torch.tensor([[3, 1, 4], [0, 2, 2]])
     levels = []
     for known in (None, torch.tensor(first_codes)):
@@ -178,7 +157,7 @@ def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes
         levels.append([search.step(cache, whole_vocabulary=whole)])
         cache.keep(stay)
         levels[-1] += [
-            search.step(cache, *first, rows=open_beams, whole_vocabulary=whole),
+            search.step(cache, *first, whole_vocabulary=whole),
             search.step(cache, *then, whole_vocabulary=whole),
         ]
     for plain, ahead in zip(*levels, strict=True):

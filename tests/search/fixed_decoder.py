@@ -37,7 +37,6 @@ class FixedDecoder:
             torch.tensor(rng.normal(size=(size, dim)) * shrink**level, dtype=torch.float32)
             for level, size in enumerate(sizes)
         ]
-        self.radii = [codebook.norm(dim=-1).max().item() for codebook in self.codebooks]
         self.features = torch.tensor(rng.normal(size=(queries, dim)), dtype=torch.float32)
         self.features[:, 0] = torch.arange(queries)
         self.tables = []
@@ -54,14 +53,12 @@ class FixedDecoder:
         cache: FixedCache,
         parents: Tensor | None = None,
         codes: Tensor | None = None,
-        rows: Tensor | None = None,
         whole_vocabulary: bool = True,
     ) -> Tensor:
         if codes is not None:
             cache.prefix = cache.prefix.gather(1, parents) * self.sizes[cache.level - 1] + codes
         log_probs = self.tables[cache.level][cache.query[:, None], cache.prefix].flatten(0, 1)
         cache.level += 1
-        log_probs = log_probs if rows is None else log_probs[rows]
         return log_probs if whole_vocabulary else log_probs.log_softmax(-1)
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:

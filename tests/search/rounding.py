@@ -11,7 +11,7 @@ MARGIN = 1e-4  # scores and cosines that are closer may change places
 
 def traced(options: SearchOptions) -> SearchOptions:
     """Options of the search whose result `is_clear` reads: one result more, and every level."""
-    return SearchOptions(beams=options.beams, k=options.k + 1, rerank=options.rerank, trace=True)
+    return SearchOptions(beams=options.beams, k=options.k + 1, mode=options.mode, order=options.order, trace=True)
 
 
 def is_clear(result: SearchResult, reranked: bool) -> bool:

@@ -78,8 +78,8 @@ def test_probabilities_of_the_first_code_sum_to_one_though_other_tokens_have_a_s
     _, trie, _ = build(40)
     decoder = FixedDecoder(SIZES, QUERIES)
     assert decoder.tables[0].exp().sum(-1).max() < 0.9
-    for mode in ("exact", "set", "fast"):
-        found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight, mode=mode, shortlist_size=200)
+    for settle in (False, True):
+        found = beam_search(decoder, decoder.features, trie, 9, decoder_weight=weight, settle=settle)
         torch.testing.assert_close(found.first_log_probs.exp().sum(1), torch.ones(QUERIES))
 
 
@@ -183,6 +183,6 @@ def test_the_share_of_valid_codes_is_known_where_float32_cannot_hold_it():
     prefixes = Prefixes.empty(0, 2, torch.device("cpu"))._replace(score=torch.zeros(2, 3))
     query, beam = torch.tensor([0, 0, 0, 1]), torch.tensor([0, 0, 2, 1])
     log_prob = torch.tensor([-200.0, -201.0, -1.0, -0.5])
-    found = Recorder._log_valid(prefixes, Continuations(query, beam, *[query] * 2, log_prob, *[log_prob] * 2))
+    found = Recorder._log_valid(prefixes, Continuations(query, beam, *[query] * 2, log_prob, log_prob))
     both, nothing = np.logaddexp(-200, -201), -np.inf
     np.testing.assert_allclose(found, [[both, nothing, -1], [nothing, -0.5, nothing]], rtol=1e-6)

@@ -7,8 +7,10 @@ import torch
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
-from genius.search.dense import quantized_search
+from genius.search.codewords import Codewords
+from genius.search.scan import Scan
 from genius.trie.ids import IDTable
+from genius.trie.pool import Pool
 from genius.trie.trie import Trie
 from tests.search.tiny import CODES, DIM, LEVELS, tiny_decoder
 
@@ -57,8 +59,9 @@ def test_a_wide_beam_agrees_with_teacher_forcing_every_id(geometry):
 def test_a_blended_beam_agrees_with_blending_every_id(weight):
     table, trie, codes = build()
     decoder = tiny_decoder()
-    nearness = quantized_search(decoder.codebooks, table, queries(), len(table))
-    geometry = torch.empty(QUERIES, table.distinct).scatter_(1, numbers(table, nearness), nearness.scores)
+    scanned = Scan(Pool(table, trie), Codewords(decoder.codebooks)).best(queries(), len(table))
+    of_items = torch.empty(QUERIES, len(table)).scatter_(1, scanned.positions, scanned.scores)
+    geometry = of_items[:, torch.from_numpy(table.ids)]
     expected = (weight * exhaustive(decoder, queries(), codes) + (1 - weight) * decoder.blend_scale * geometry).sort(
         descending=True
     )

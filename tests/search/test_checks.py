@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from genius.errors import UserError
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import MODES, Modality, Query, SearchOptions
 from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options, resolve_options
 
 
@@ -15,9 +15,8 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
         *(("beams", value) for value in (0, -1, 201, 2.5, math.nan, math.inf, 1e308, True, "5", None, [5])),
         *(("k", value) for value in (0, -1, 501, 2.5, math.nan, -math.inf, False, "5", None)),
         *(("decoder_weight", value) for value in (-0.1, 1.1, math.nan, math.inf, True, "1")),
-        *(("budget", value) for value in (0, -1, 501, 2.5, math.nan, True, "200", None)),
-        *(("mode", value) for value in ("quick", "", "Exact", 1, ["fast"])),
-        *(("rerank", value) for value in (1, None, "yes")),
+        *(("mode", value) for value in ("fast", "", "Both", 1, None, ["scan"])),
+        *(("order", value) for value in ("rank", "", 1)),
         ("trace", 0),
         *(("prefix", value) for value in ([0, 1], (0, "1"), (True,), 0, None)),
         *(("modality", value) for value in (0, 3, "image", True)),
@@ -26,49 +25,37 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
 def test_an_invalid_option_is_named_with_its_value(field, value):
     with pytest.raises(UserError) as caught:
         checked_options(SearchOptions(**{field: value}))
-    names = {
-        "beams": "beam size",
-        "k": "number of results",
-        "decoder_weight": "decoder weight",
-        "budget": "candidate budget",
-    }
+    names = {"beams": "beam size", "k": "number of results", "decoder_weight": "decoder weight"}
     assert names.get(field, field) in str(caught.value) and repr(value) in str(caught.value)
 
 
 def test_options_at_their_limits_pass_and_whole_floats_become_ints():
     options = checked_options(SearchOptions(beams=200.0, k=np.int64(500), decoder_weight=0))
     assert (options.beams, options.k) == (200, 500) and type(options.beams) is type(options.k) is int
-    assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0, budget=1)).beams == 1
-    budget = checked_options(SearchOptions(budget=500.0)).budget
-    assert budget == 500 and type(budget) is int
+    assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0)).beams == 1
     assert checked_k(7.0) == 7
 
 
-@pytest.mark.parametrize("mode", [None, "exact", "set", "fast"])
+@pytest.mark.parametrize("mode", MODES)
 def test_every_mode_is_accepted(mode):
     options = SearchOptions(mode=mode, modality=Modality.PAIR)
     assert checked_options(options) == options
 
 
 @pytest.mark.parametrize(
-    "given, has_ranker, mode, ranking",
+    "given, has_ranker, mode, order",
     [
-        ({}, True, "fast", "ranker"),
-        ({}, False, "set", "cosine"),
-        ({"ranking": "cosine"}, True, "set", "cosine"),
-        ({"ranking": "ranker"}, True, "fast", "ranker"),
-        ({"rerank": False}, True, "exact", None),
-        ({"rerank": False, "ranking": "cosine"}, False, "exact", None),
-        ({"trace": True}, True, "exact", "ranker"),
-        ({"trace": True, "mode": "set"}, True, "set", "ranker"),
-        ({"rerank": False, "mode": "fast"}, False, "fast", None),
+        ({}, True, "both", "ranker"),
+        ({}, False, "both", "cosine"),
+        ({"order": "cosine"}, True, "both", "cosine"),
+        ({"mode": "scan", "order": "score"}, True, "scan", "score"),
+        ({"order": "score"}, True, "generate", "score"),
     ],
 )
-def test_what_options_leave_open_is_chosen_for_the_run(given, has_ranker, mode, ranking):
-    options = SearchOptions(k=7, prefix=(1,), **given)
-    resolved = resolve_options(options, has_ranker, decoder_weight=0.3)
-    assert (resolved.mode, resolved.ranking, resolved.decoder_weight) == (mode, ranking, 0.3)
-    assert (resolved.k, resolved.prefix, resolved.rerank) == (7, (1,), options.rerank)
+def test_what_options_leave_open_is_chosen_for_the_run(given, has_ranker, mode, order):
+    resolved = resolve_options(SearchOptions(k=7, prefix=(1,), **given), has_ranker, decoder_weight=0.3)
+    assert (resolved.mode, resolved.order, resolved.decoder_weight) == (mode, order, 0.3)
+    assert (resolved.k, resolved.prefix) == (7, (1,))
     assert resolve_options(resolved, has_ranker, 0.9) == resolved
 
 
@@ -76,14 +63,13 @@ def test_a_weight_of_zero_is_not_replaced_by_that_of_the_run():
     assert resolve_options(SearchOptions(decoder_weight=0), False, 0.3).decoder_weight == 0
 
 
-@pytest.mark.parametrize("rerank", [True, False])
-def test_a_ranker_that_a_run_lacks_is_refused(rerank):
-    with pytest.raises(UserError, match="This run has no ranker; choose cosine, or train one"):
-        resolve_options(SearchOptions(ranking="ranker", rerank=rerank), False, 1.0)
+def test_a_ranker_that_a_run_lacks_is_refused():
+    with pytest.raises(UserError, match="This run has no ranker; choose cosine"):
+        resolve_options(SearchOptions(order="ranker"), False, 1.0)
 
 
 def test_an_unknown_mode_is_refused_with_the_choices():
-    with pytest.raises(UserError, match="^The mode must be one of exact, set, fast, not 'quick'.$"):
+    with pytest.raises(UserError, match="^The mode must be one of both, generate, scan, not 'quick'.$"):
         checked_options(SearchOptions(mode="quick"))
 
 

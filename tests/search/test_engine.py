@@ -8,7 +8,7 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.run import Run
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import MODES, Modality, Query, SearchOptions
 from genius.search import candidates
 from genius.search import engine as engine_module
 from genius.search.beam import beam_search
@@ -17,7 +17,7 @@ from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 from tests.search.tiny import publish_tiny_run
 
-STAGES = ["encode", "fuse", "beam", "expand", "rerank", "fetch"]
+STAGES = ["encode", "fuse", "beam", "scan", "rerank", "explain", "fetch"]
 PICTURE = Image.new("RGB", (50, 40), "teal")
 QUERIES = [
     Query(text="A red dog."),
@@ -61,28 +61,32 @@ def descending(values: list[float]) -> bool:
     return values == sorted(values, reverse=True)
 
 
-@pytest.mark.parametrize("mode", ["exact", "set"])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_result_is_whole_and_agrees_with_itself(engine, mode):
     for result in engine.search(QUERIES, SearchOptions(beams=6, k=5, mode=mode)):
-        assert result.mode == mode and (result.certified is None) == (mode == "set")
-        assert len(result.generated) == 6 and 1 <= len(result.hits) <= 5
+        assert (result.mode, result.order) == (mode, "cosine")
+        assert len(result.generated) == 6 * (mode != "scan") and 1 <= len(result.hits) <= 5
         assert descending([id.score for id in result.generated])
-        assert result.candidates == sum(id.bucket for id in result.generated)
-        scores = {id.codes: id.score for id in result.generated}
+        items = engine.index.n if mode != "generate" else sum(id.bucket for id in result.generated)
+        assert result.candidates == items
         for rank, hit in enumerate(result.hits, start=1):
             assert hit.rank == rank and 1 <= hit.generated_rank <= result.candidates
             assert hit.item == engine.index.items([hit.row])[0]
-            assert hit.codes == tuple(engine.index.codes([hit.row])[0]) and hit.score == scores[hit.codes]
+            assert hit.codes == tuple(engine.index.codes([hit.row])[0])
             assert all(type(code) is int for code in hit.codes)
         assert descending([hit.cosine for hit in result.hits])
         assert result.first_code_probabilities.shape == (len(Modality),)
-        assert list(result.milliseconds) == STAGES and min(result.milliseconds.values()) >= 0
+        assert (
+            list(result.milliseconds)
+            == [stage for stage in STAGES if stage not in {"generate": "scan", "scan": "beam"}.get(mode, "")]
+            and min(result.milliseconds.values()) >= 0
+        )
         assert result.trace is None
 
 
 def test_hits_are_the_items_of_the_generated_ids_with_their_true_cosines(engine):
     query = QUERIES[2]
-    (result,) = engine.search([query], SearchOptions(beams=4, k=500, mode="set"))
+    (result,) = engine.search([query], SearchOptions(beams=4, k=500, mode="generate"))
     ids = {id.codes for id in result.generated}
     rows = [row for row in range(engine.index.n) if tuple(engine.index.codes([row])[0]) in ids]
     assert sorted(hit.row for hit in result.hits) == rows
@@ -93,9 +97,11 @@ def test_hits_are_the_items_of_the_generated_ids_with_their_true_cosines(engine)
 
 
 def test_without_reranking_hits_come_in_generated_order(engine):
-    for result in engine.search(QUERIES, SearchOptions(beams=10, k=8, rerank=False)):
+    for result in engine.search(QUERIES, SearchOptions(beams=10, k=8, order="score")):
+        assert result.mode == "generate"  # which alone has scores for all that it finds
         assert [hit.generated_rank for hit in result.hits] == list(range(1, len(result.hits) + 1))
-        assert descending([hit.score for hit in result.hits])
+        scores = {id.codes: id.score for id in result.generated}
+        assert descending([scores[hit.codes] for hit in result.hits])
 
 
 def test_with_all_ids_as_beams_reranking_is_dense_search(engine):
@@ -126,8 +132,8 @@ def traced_prefixes(traced) -> list[tuple[int, ...]]:
 
 
 def test_the_trace_ends_in_the_generated_ids_and_changes_nothing(engine):
-    (plain,) = engine.search(QUERIES[:1], SearchOptions(beams=5, mode="exact"))
-    (traced,) = engine.search(QUERIES[:1], SearchOptions(beams=5, trace=True))
+    (plain,) = engine.search(QUERIES[:1], SearchOptions(beams=5, order="score"))
+    (traced,) = engine.search(QUERIES[:1], SearchOptions(beams=5, order="score", trace=True))
     assert shown(traced) == shown(plain)
     prefixes = traced_prefixes(traced)
     assert prefixes == [id.codes for id in traced.generated]
@@ -146,50 +152,44 @@ def test_the_decoder_weight_is_that_of_the_run_unless_an_option_sets_it(engine, 
     assert used == [engine.decoder.config.decoder_weight, 0, 0.25]
 
 
-def test_reranking_finds_the_same_in_mode_set_as_in_mode_exact(engine):
-    some, exact = (engine.search(QUERIES, SearchOptions(beams=7, mode=mode)) for mode in ("set", "exact"))
-    for mine, whole in zip(some, exact, strict=True):
-        assert [hit.row for hit in mine.hits] == [hit.row for hit in whole.hits]
+def test_every_result_has_the_probability_of_each_of_its_codes_whether_or_not_it_was_generated(engine):
+    for mode in MODES:
+        for result in engine.search(QUERIES, SearchOptions(beams=3, k=40, mode=mode, trace=True)):
+            known = {id.codes: id.log_prob for id in result.generated}
+            for hit in result.hits:
+                whole = engine.code_log_probs(result.z, hit.codes)
+                assert [len(level) for level in whole] == list(engine.index.code_sizes)
+                steps = [level[code] for level, code in zip(whole, hit.codes, strict=True)]
+                np.testing.assert_allclose(hit.log_probs, steps, atol=1e-4)
+                assert hit.log_prob == pytest.approx(known.get(hit.codes, hit.log_prob), abs=1e-3)
+                assert all(np.exp(level).sum() == pytest.approx(1, abs=1e-4) for level in whole)
 
 
-@pytest.mark.parametrize("budget", [1, 3, 8, 25])
-def test_mode_fast_returns_the_items_below_its_prefixes_that_are_nearest_by_their_codes(engine, budget, monkeypatch):
-    monkeypatch.setattr(candidates, "PER_CANDIDATE", 3)
-    monkeypatch.setattr(candidates, "PER_ROOT", 0)
-    index, z = engine.index, engine.encode(QUERIES).z
-    quantized = engine.quantizer.decode(torch.from_numpy(index.codes(range(index.n)).astype(np.int64)))
-    options = SearchOptions(beams=5, k=500, mode="fast", budget=budget)
-    for number, result in enumerate(engine.search(QUERIES, options)):
-        beginnings = [id.codes for id in result.generated]
-        below = [
-            row
-            for row in range(index.n)
-            if any(tuple(index.codes([row])[0])[: len(codes)] == codes for codes in beginnings)
-        ]
-        assert sum(id.bucket for id in result.generated) == len(below)
-        assert len(below) <= 3 * budget or all(len(codes) == 4 for codes in beginnings)
-        distances = (z[number] - quantized[below]).square().sum(1)
-        furthest = distances.sort().values[:budget][-1]
-        assert result.candidates == len(result.hits) == min(budget, len(below))
-        for hit in result.hits:
-            assert hit.row in below and distances[below.index(hit.row)] <= furthest + 1e-4
-        ordered = sorted(result.hits, key=lambda hit: hit.generated_rank)
-        assert [hit.generated_rank for hit in ordered] == list(range(1, len(ordered) + 1))
-        found = distances[[below.index(hit.row) for hit in ordered]]
-        assert (found.diff() >= -1e-4).all()
+def test_both_finds_what_generation_and_the_scan_find_each_item_once(engine, monkeypatch):
+    monkeypatch.setattr(candidates, "SCANNED", 4)
+    encoded = engine.encode(QUERIES)
+    generated, scanned, both = (
+        engine.retrieve(encoded, SearchOptions(beams=3, k=1, mode=mode)).candidates
+        for mode in ("generate", "scan", "both")
+    )
+    distances = torch.cdist(encoded.z, engine.quantizer.decode(torch.from_numpy(engine.index.codes(range(40)))))
+    for query in range(len(QUERIES)):
+        first, nearest, found = (each.row[each.query == query].tolist() for each in (generated, scanned, both))
+        assert found == first + [row for row in nearest if row not in first]
+        assert both.generated_rank[both.query == query].tolist() == list(range(1, len(found) + 1))
+        assert both.counts[query] == len(found) and len(nearest) == 4
+        assert distances[query, nearest].max() <= distances[query].sort().values[3] + 1e-5
+    again = engine.retrieve(encoded, SearchOptions(beams=3, k=7, mode="scan")).candidates
+    assert again.counts.tolist() == [7] * len(QUERIES)  # as many as there are to be results
 
 
-def test_a_traced_fast_search_finds_the_same_and_goes_on_to_whole_ids(engine):
-    options = SearchOptions(beams=20, k=30, mode="fast", budget=4)  # a shortlist of all items
-    for plain, traced in zip(
-        engine.search(QUERIES, options), engine.search(QUERIES, replace(options, trace=True)), strict=True
-    ):
-        assert [hit.row for hit in plain.hits] == [hit.row for hit in traced.hits]
-        assert [hit.generated_rank for hit in plain.hits] == [hit.generated_rank for hit in traced.hits]
-        assert min(len(id.codes) for id in plain.generated) < 4
-        prefixes = traced_prefixes(traced)
-        assert [id.codes[: len(prefix)] for id, prefix in zip(traced.generated, prefixes, strict=True)] == prefixes
-        assert {len(id.codes) for id in traced.generated} == {4} and len(traced.generated) == 5
+def test_of_a_large_pool_the_nearest_prefixes_are_scanned(engine, monkeypatch):
+    encoded, options = engine.encode(QUERIES), SearchOptions(mode="scan", k=40)
+    whole = engine.retrieve(encoded, options).candidates
+    monkeypatch.setattr(candidates, "MANY_ITEMS", 39)
+    part = engine.retrieve(encoded, options).candidates
+    assert (part.counts < whole.counts).all() and (part.counts >= 40 * candidates.SHARE).all()
+    assert part.row[0] == whole.row[0]
 
 
 def test_more_beams_mean_fewer_queries_in_a_batch():
@@ -210,33 +210,33 @@ def test_a_pool_limits_what_is_found(engine):
     assert (found.ranked.rows[:, 4:] == -1).all() and found.candidates.counts.tolist() == [4] * len(QUERIES)
 
 
-@pytest.mark.parametrize("mode", ["exact", "set", "fast"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("modality", Modality)
 def test_a_forced_modality_finds_the_best_items_of_that_modality(engine, modality, mode):
-    options = SearchOptions(beams=200, k=6, modality=modality, mode=mode, budget=500)
+    options = SearchOptions(beams=200, k=6, modality=modality, mode=mode)
     kept = np.flatnonzero(engine.index.modalities == modality)
     _, expected = flat_search(engine.index.embeddings, engine.encode(QUERIES).embeddings.numpy(), 6, kept)
     plain = engine.search(QUERIES, SearchOptions(mode=mode))
     for result, unforced, rows in zip(engine.search(QUERIES, options), plain, expected, strict=True):
         assert [hit.row for hit in result.hits] == rows.tolist()
         assert {hit.item.modality for hit in result.hits} == {modality}
-        assert {found.codes[0] for found in result.generated} == {int(modality)}
+        assert {found.codes[0] for found in result.generated} <= {int(modality)}
         assert all(hit.codes == tuple(engine.index.codes([hit.row])[0]) for hit in result.hits)
         np.testing.assert_allclose(result.first_code_probabilities, unforced.first_code_probabilities, rtol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["exact", "set", "fast"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_a_prefix_leaves_its_ids_with_the_scores_that_they_have_among_all(engine, mode, length):
     """With all IDs as beams, the IDs below a prefix are those of the unrestricted search, in its order."""
     for query in QUERIES:
-        (free,) = engine.search([query], SearchOptions(beams=200, k=40, mode="exact"))
+        (free,) = engine.search([query], SearchOptions(beams=200, k=40, order="score"))
         prefix = free.generated[-1].codes[:length]
-        (found,) = engine.search([query], SearchOptions(beams=200, k=40, mode=mode, prefix=prefix))
+        (found,) = engine.search([query], SearchOptions(beams=200, k=40, mode=mode, prefix=prefix, trace=True))
         below = {one.codes: one.score for one in free.generated if one.codes[:length] == prefix}
         assert {hit.codes for hit in found.hits} == set(below)
         assert {hit.item.id for hit in found.hits} == {hit.item.id for hit in free.hits if hit.codes in below}
-        if mode == "exact":
+        if mode != "scan":
             assert [one.codes for one in found.generated] == list(below)
             np.testing.assert_allclose([one.score for one in found.generated], list(below.values()), atol=1e-4)
 
@@ -264,7 +264,7 @@ def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
     )
     for again, result in zip(engine.search_encoded(vectors, options), results, strict=True):
         assert close(again, result) and again.query_codes == result.query_codes and again.out_of_distribution is None
-        assert list(again.milliseconds) == ["beam", "expand", "rerank", "fetch"]
+        assert list(again.milliseconds) == ["beam", "scan", "rerank", "explain", "fetch"]
         assert (again.trace is None) == (result.trace is None)
 
 
@@ -288,7 +288,7 @@ def threads_of_models(engine, monkeypatch) -> set[threading.Thread]:
     for model, name in (
         *((model, "forward") for model in (engine.encoder, engine.fusion)),
         (engine.quantizer, "encode"),
-        *((engine.retriever.searches["float32"].decoder, name) for name in ("start", "step")),
+        *((engine.retriever.finder.decoder, name) for name in ("start", "step")),
     ):
         monkeypatch.setattr(model, name, watched(getattr(model, name)))
     return seen
@@ -303,29 +303,15 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     assert threads_of_models == {engine.batcher._thread}
 
 
-def test_the_decoder_computes_in_a_chosen_dtype_except_where_results_are_promised_to_be_exact(run, engine):
-    assert engine.decoder_dtype == "float32" and list(engine.retriever.searches) == ["float32"]
+def test_the_decoder_computes_in_a_chosen_dtype(run, engine):
     lower = Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
-    for mode, dtype in (("exact", "float32"), ("set", "bfloat16"), ("fast", "bfloat16")):
-        options = SearchOptions(mode=mode)
-        found, expected = lower.search(QUERIES, options), engine.search(QUERIES, options)
-        assert {result.dtype for result in found} == {dtype} and {result.dtype for result in expected} == {"float32"}
-        scores, expected_scores = (
-            [[hit.score for hit in result.hits] for result in results] for results in (found, expected)
-        )
-        assert (scores == expected_scores) == (dtype == "float32")
-
-
-def test_the_shortlist_is_scored_in_the_dtype_of_the_decoder(run, engine):
-    vectors = np.random.default_rng(0).standard_normal((64, 12)).astype(np.float32)
-    queries = EncodedQueries.from_vectors(*2 * [vectors / np.linalg.norm(vectors, axis=1, keepdims=True)])
-    lower = Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
-    options = SearchOptions(mode="fast", rerank=False, decoder_weight=0)  # the beams are those of float32
-    rows, expected = (
-        [[hit.row for hit in result.hits] for result in searched.search_encoded(queries, options)]
-        for searched in (lower, engine)
-    )
-    assert rows != expected
+    for searched, dtype in ((engine, "float32"), (lower, "bfloat16")):
+        assert {result.dtype for result in searched.search(QUERIES)} == {searched.decoder_dtype} == {dtype}
+    options = SearchOptions(order="score")
+    found, expected = (searched.search(QUERIES, options)[0].generated[0].score for searched in (lower, engine))
+    assert found != expected and found == pytest.approx(expected, abs=0.2)
+    with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, not 'float16'"):
+        Engine.load(run.path, "cpu", decoder_dtype="float16")
 
 
 def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):

@@ -25,7 +25,7 @@ def engine(run) -> Engine:
     return Engine.load(run.path, "cpu")
 
 
-def test_each_decoder_searches_once_when_a_run_is_loaded(run, monkeypatch):
+def test_a_run_searches_once_when_it_is_loaded(run, monkeypatch):
     search, used = Engine._search, []
 
     def noted(*arguments):
@@ -35,7 +35,7 @@ def test_each_decoder_searches_once_when_a_run_is_loaded(run, monkeypatch):
 
     monkeypatch.setattr(Engine, "_search", noted)
     Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
-    assert used == ["bfloat16", "float32"]
+    assert used == ["bfloat16"]
 
 
 def test_an_unknown_dtype_is_refused(run):
@@ -62,7 +62,7 @@ def test_loading_a_run_leaves_the_malloc_of_the_process_alone(run, monkeypatch):
 def test_a_missing_part_is_named(tmp_path):
     run = Run(tmp_path)
     run.publish("maps", lambda folder: (folder / "maps.npz").touch())
-    with pytest.raises(UserError, match="holds no encoder"):
+    with pytest.raises(UserError, match="holds no quantizer"):
         Engine.load(tmp_path)
 
 

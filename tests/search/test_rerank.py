@@ -8,10 +8,10 @@ import torch
 
 from genius.errors import UserError
 from genius.models.ranker import Ranker, RankerConfig
-from genius.schema import RANKER_PARTS, Modality, Query, SearchOptions
+from genius.schema import MODES, ORDERS, RANKER_PARTS, Modality, Query, SearchOptions
 from genius.search import rerank
 from genius.search.beam_state import Beams
-from genius.search.candidates import expand_beams
+from genius.search.candidates import Candidates, expand_beams
 from genius.search.engine import Engine
 from genius.search.rerank import rank_candidates
 from genius.trie.ids import IDTable
@@ -53,24 +53,28 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def slow_candidates(table, beams, query) -> list[tuple[int, int, float]]:
-    """(row, id, score) in generated order."""
+def candidates_of(beams: Beams, table: IDTable, **limits: int) -> Candidates:
+    query, position = expand_beams(beams, **limits)
+    return Candidates.at(query, position, len(beams.low), table)
+
+
+def slow_candidates(table, beams, query) -> list[tuple[int, int]]:
+    """(row, id) in generated order."""
     codes = table.codes(np.arange(N)).tolist()
-    found = zip(beams.low[query].tolist(), beams.high[query].tolist(), beams.scores[query].tolist(), strict=True)
     return [
-        (table.rows[position], codes.index(codes[position]), score)
-        for low, high, score in found
+        (table.rows[position], codes.index(codes[position]))
+        for low, high in zip(beams.low[query].tolist(), beams.high[query].tolist(), strict=True)
         for position in range(low, high)
     ]
 
 
 def test_every_item_below_every_beam_is_considered_once_in_generated_order(world):
     table, beams, _, _ = world
-    found = expand_beams(beams, table)
+    found = candidates_of(beams, table)
     for query in range(QUERIES):
         mine = found.query == query
         expected = slow_candidates(table, beams, query)
-        assert list(zip(found.row[mine], found.id[mine], found.score[mine], strict=True)) == expected
+        assert list(zip(found.row[mine], found.id[mine], strict=True)) == expected
         assert found.generated_rank[mine].tolist() == list(range(1, len(expected) + 1))
         assert found.counts[query] == len(expected) == len(set(found.row[mine]))
 
@@ -78,28 +82,26 @@ def test_every_item_below_every_beam_is_considered_once_in_generated_order(world
 @pytest.mark.parametrize("k", [1, 5, 60])
 def test_reranking_orders_all_candidates_by_cosine(world, k):
     table, beams, embeddings, queries = world
-    ranked = rank_candidates(expand_beams(beams, table), embeddings, queries, k)
+    ranked = rank_candidates(candidates_of(beams, table), embeddings, queries, k)
     for query in range(QUERIES):
         candidates = slow_candidates(table, beams, query)
-        cosines = [float(embeddings[row].astype(np.float64) @ queries[query]) for row, _, _ in candidates]
+        cosines = [float(embeddings[row].astype(np.float64) @ queries[query]) for row, _ in candidates]
         order = sorted(range(len(candidates)), key=lambda i: -cosines[i])[:k]
         count = len(order)
         assert ranked.rows[query, :count].tolist() == [candidates[i][0] for i in order]
         assert ranked.ids[query, :count].tolist() == [candidates[i][1] for i in order]
         assert ranked.generated_rank[query, :count].tolist() == [i + 1 for i in order]
         np.testing.assert_allclose(ranked.cosines[query, :count], [cosines[i] for i in order], atol=1e-6)
-        np.testing.assert_allclose(ranked.scores[query, :count], [candidates[i][2] for i in order])
         assert (ranked.rows[query, count:] == -1).all() and (ranked.ids[query, count:] == -1).all()
         assert (ranked.generated_rank[query, count:] == 0).all()
         assert np.isneginf(ranked.cosines[query, count:]).all()
-        assert np.isneginf(ranked.scores[query, count:]).all()
 
 
 def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine(world):
     table, beams, embeddings, queries = world
-    ranked = rank_candidates(expand_beams(beams, table), embeddings, queries, 7, rerank=False)
+    ranked = rank_candidates(candidates_of(beams, table), embeddings, queries, 7, rerank=False)
     for query in range(QUERIES):
-        rows = [row for row, _, _ in slow_candidates(table, beams, query)][:7]
+        rows = [row for row, _ in slow_candidates(table, beams, query)][:7]
         assert ranked.rows[query].tolist() == rows
         assert ranked.generated_rank[query].tolist() == list(range(1, 8))
         cosines = embeddings[rows].astype(np.float32) @ queries[query]
@@ -109,9 +111,9 @@ def test_without_reranking_items_keep_the_generated_order_and_still_get_a_cosine
 def test_embeddings_are_normalized_again_only_on_request(world):
     table, beams, embeddings, queries = world
     scaled = (embeddings * np.linspace(0.5, 1, N)[:, None]).astype(np.float32)
-    expected = rank_candidates(expand_beams(beams, table), embeddings, queries, 20)
+    expected = rank_candidates(candidates_of(beams, table), embeddings, queries, 20)
     plain, normalized = (
-        rank_candidates(expand_beams(beams, table), scaled, queries, 20, normalize=on) for on in (False, True)
+        rank_candidates(candidates_of(beams, table), scaled, queries, 20, normalize=on) for on in (False, True)
     )
     assert not np.array_equal(plain.rows, expected.rows)
     assert np.array_equal(normalized.rows, expected.rows)
@@ -121,24 +123,24 @@ def test_embeddings_are_normalized_again_only_on_request(world):
 def test_equal_cosines_keep_the_generated_order(world):
     table, beams, embeddings, queries = world
     alike = np.repeat(embeddings[:1], N, axis=0)
-    ranked = rank_candidates(expand_beams(beams, table), alike, queries, 10)
+    ranked = rank_candidates(candidates_of(beams, table), alike, queries, 10)
     assert ranked.generated_rank.tolist() == [list(range(1, 11))] * QUERIES
 
 
 def test_a_query_is_ranked_alike_alone_and_in_a_batch(world, monkeypatch):
     table, beams, embeddings, queries = world
-    together = rank_candidates(expand_beams(beams, table), embeddings, queries, 5)
+    together = rank_candidates(candidates_of(beams, table), embeddings, queries, 5)
     monkeypatch.setattr(rerank, "BLOCK", 7)
     for query in range(QUERIES):
         one = beams_of(*(values[query : query + 1].numpy() for values in (beams.low, beams.high, beams.scores)))
-        alone = rank_candidates(expand_beams(one, table), embeddings, queries[query : query + 1], 5)
+        alone = rank_candidates(candidates_of(one, table), embeddings, queries[query : query + 1], 5)
         assert np.array_equal(alone.rows[0], together.rows[query])
         assert np.array_equal(alone.cosines[0], together.cosines[query])
 
 
 def test_only_the_embeddings_of_candidates_are_read(world):
     table, beams, embeddings, queries = world
-    candidates = expand_beams(beams, table)
+    candidates = candidates_of(beams, table)
     others = np.setdiff1d(np.arange(N), candidates.row)
     assert len(others)
     broken = embeddings.copy()
@@ -149,19 +151,19 @@ def test_only_the_embeddings_of_candidates_are_read(world):
 @pytest.mark.parametrize("limit", [1, 4, 9])
 def test_crowded_ids_are_cut_at_the_limit_in_generated_order(world, limit):
     table, beams, _, _ = world
-    whole = expand_beams(beams, table)
-    cut = expand_beams(beams, table, at_most=limit)
+    whole = candidates_of(beams, table)
+    cut = candidates_of(beams, table, at_most=limit)
     assert cut.counts.tolist() == [limit] * QUERIES
     assert np.array_equal(cut.row, whole.row[whole.generated_rank <= limit])
 
 
 def test_padding_beams_hold_no_items(world):
     table, beams, _, _ = world
-    whole = expand_beams(beams, table)
+    whole = candidates_of(beams, table)
     beams.low[1, 2:], beams.high[1, 2:], beams.scores[1, 2:] = 0, 0, -torch.inf
-    padded = expand_beams(beams, table)
-    rest = (whole.query != 1) | np.isin(whole.score, beams.scores[1, :2].numpy())
-    assert np.array_equal(padded.row, whole.row[rest]) and np.isfinite(padded.score).all()
+    padded = candidates_of(beams, table)
+    kept = int((beams.high - beams.low)[1].sum())
+    assert np.array_equal(padded.row, whole.row[(whole.query != 1) | (whole.generated_rank <= kept)])
 
 
 def drawn_ranker(seed: int = 3) -> Ranker:
@@ -185,7 +187,7 @@ def engine(run):
     return Engine.load(run.path, "cpu")
 
 
-def by_hand(engine, encoded, number, candidates, beams, at):
+def by_hand(engine, encoded, number, candidates, at):
     """The parts of candidate `at` of query `number`, in float64."""
     ranker, index = drawn_ranker(), engine.index
     row = int(candidates.row[at])
@@ -195,59 +197,49 @@ def by_hand(engine, encoded, number, candidates, beams, at):
     quantized = sum(book[code].numpy().astype(np.float64) for book, code in zip(engine.quantizer.codebooks, codes))
     maps = ranker.residual_map.view(len(Modality), DIM, 2 * DIM).numpy().astype(np.float64)
     derived = quantized + maps[kind] @ np.concatenate([item, quantized]) + ranker.residual_bias[kind].numpy()
-    low = beams.low[number].tolist()
-    place = next(
-        place
-        for place, (first, last) in enumerate(zip(low, beams.high[number].tolist(), strict=True))
-        if first <= candidates.id[at] < last
-    )
-    parts = [
-        e @ item,
-        z @ derived,
-        (z**2).sum() - ((z - quantized) ** 2).sum() + 0 * place,
-        float(beams.log_probs[number, place]),
-        float(beams.first_log_probs[number, codes[0]]),
-    ]
-    return np.array(parts), kind
+    first, second, *_ = [level[code] for level, code in zip(engine.code_log_probs(z, codes), codes, strict=True)]
+    return np.array([e @ item, z @ derived, (z**2).sum() - ((z - quantized) ** 2).sum(), first + second, first]), kind
 
 
-@pytest.mark.parametrize("mode", ["set", "fast", "exact"])
-def test_parts_and_order_are_those_of_sums_by_hand(engine, mode):
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("modality", [None, Modality.TEXT])
+def test_parts_and_order_are_those_of_sums_by_hand(engine, mode, modality, monkeypatch):
+    monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
     encoded, ranker = engine.encode(ASKED), drawn_ranker()
-    options = SearchOptions(beams=5, k=100, mode=mode, budget=9)
-    found = engine.retrieve(encoded, options)
+    found = engine.retrieve(encoded, SearchOptions(beams=5, k=9, mode=mode, modality=modality))
     candidates, weight, bias = found.candidates, ranker.weight.detach().numpy(), ranker.bias.detach().numpy()
     for number in range(len(ASKED)):
         own = np.flatnonzero(candidates.query == number)
-        parts, kinds = zip(*(by_hand(engine, encoded, number, candidates, found.beams, at) for at in own), strict=True)
+        parts, kinds = zip(*(by_hand(engine, encoded, number, candidates, at) for at in own), strict=True)
         shares = np.array([[*(weight * values), bias[kind]] for values, kind in zip(parts, kinds, strict=True)])
-        order = np.argsort(-shares.sum(1), kind="stable")
-        assert found.ranked.rows[number][: len(own)].tolist() == candidates.row[own][order].tolist()
-        assert (found.ranked.rows[number][len(own) :] == -1).all()
-        np.testing.assert_allclose(found.ranked.shares[number][: len(own)], (shares - shares.mean(0))[order], atol=2e-3)
-        np.testing.assert_allclose(found.ranked.cosines[number][: len(own)], np.array(parts)[order, 0], atol=1e-4)
+        order = np.argsort(-shares.sum(1), kind="stable")[:9]
+        count = len(order)
+        assert found.ranked.rows[number][:count].tolist() == candidates.row[own][order].tolist()
+        assert (found.ranked.rows[number][count:] == -1).all()
+        np.testing.assert_allclose(found.ranked.shares[number][:count], (shares - shares.mean(0))[order], atol=2e-3)
+        np.testing.assert_allclose(found.ranked.cosines[number][:count], np.array(parts)[order, 0], atol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["set", "fast", "exact"])
+@pytest.mark.parametrize("mode", ["generate", "scan"])
 def test_what_was_found_can_be_ordered_in_every_way_without_another_search(engine, mode, monkeypatch):
-    encoded, options = engine.encode(ASKED), SearchOptions(beams=5, k=100, mode=mode, budget=9)
-    orders = [replace(options, ranking="ranker"), replace(options, ranking="cosine"), replace(options, rerank=False)]
+    encoded, options = engine.encode(ASKED), SearchOptions(beams=5, k=100, mode=mode, trace=True)
+    orders = [replace(options, order=order) for order in ORDERS]
     expected = [engine.retrieve(encoded, order) for order in orders]
     monkeypatch.setattr("genius.search.candidates.beam_search", None)
+    monkeypatch.setattr("genius.search.candidates.Scan", None)
     for order, found in zip(orders, expected, strict=True):
         again = engine.reorder(expected[0], order)
         assert again.ranked.rows.tolist() == found.ranked.rows.tolist()
         np.testing.assert_allclose(again.ranked.cosines, found.ranked.cosines)
-        assert again.milliseconds["beam"] == expected[0].milliseconds["beam"]
 
 
 def test_hits_carry_the_shares_and_the_result_names_the_order(engine):
     (ranked,), (plain,), (generated,) = (
         engine.search(ASKED[:1], SearchOptions(beams=8, k=4, **how))
-        for how in ({}, {"ranking": "cosine"}, {"rerank": False})
+        for how in ({}, {"order": "cosine"}, {"order": "score"})
     )
 
-    assert (ranked.ranking, plain.ranking, generated.ranking) == ("ranker", "cosine", None)
+    assert (ranked.order, plain.order, generated.order) == ORDERS
     assert all(len(hit.shares) == len(RANKER_PARTS) + 1 for hit in ranked.hits)
     scores = [sum(hit.shares) for hit in ranked.hits]
     assert scores == sorted(scores, reverse=True)
@@ -258,15 +250,15 @@ def test_the_published_order_is_that_of_a_run_without_a_ranker(engine, tmp_path)
     without = Engine.load(publish_tiny_run(tmp_path / "run").path, "cpu")
     options = SearchOptions(beams=8, k=9)
 
-    plain = engine.search(ASKED, replace(options, ranking="cosine"))
+    plain = engine.search(ASKED, replace(options, order="cosine"))
     today = without.search(ASKED, options)
 
     assert not without.has_ranker and engine.has_ranker
     assert [[hit.item.id for hit in one.hits] for one in plain] == [[hit.item.id for hit in one.hits] for one in today]
     with pytest.raises(UserError, match="This run has no ranker"):
-        without.search(ASKED, replace(options, ranking="ranker"))
-    with pytest.raises(UserError, match="ranking must be one of cosine, ranker"):
-        engine.search(ASKED, replace(options, ranking="best"))
+        without.search(ASKED, replace(options, order="ranker"))
+    with pytest.raises(UserError, match="order must be one of ranker, cosine, score"):
+        engine.search(ASKED, replace(options, order="best"))
 
 
 def test_a_ranker_of_other_parts_or_a_damaged_one_is_refused(tmp_path):

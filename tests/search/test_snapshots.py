@@ -136,7 +136,7 @@ def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(ru
         return build(index, *args)
 
     monkeypatch.setattr(Index, "pool", slow)
-    images = SearchOptions(modality=Modality.IMAGE, ranking="cosine")
+    images = SearchOptions(modality=Modality.IMAGE, order="cosine")
     encoded = engine.encode([Query("A red dog.")])
     with ThreadPoolExecutor(3) as threads:
         try:

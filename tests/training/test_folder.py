@@ -97,7 +97,7 @@ def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and
     picture = open_image(run.path / "collection" / "pictures" / "images" / "pictures" / "05.png")
     words, alike = engine.search(
         [Query(text="a dog in the snow", instruction="Find a photo."), Query(image=picture)],
-        SearchOptions(k=24, ranking="cosine"),
+        SearchOptions(k=24, order="cosine"),
     )
     assert engine.index.n == engine.index.config.trained == 24
     assert len(words.hits) == 24 and alike.hits[0].item.image == "images/pictures/05.png"
@@ -171,7 +171,7 @@ def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_mean
     assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
 
     engine, quantizer = Engine.load(run, "cpu"), ResidualQuantizer.load(Run(run).folder("quantizer"))
-    (result,) = engine.search([Query(text="a dog")], SearchOptions(k=24, beams=24, mode="exact", rerank=False))
+    (result,) = engine.search([Query(text="a dog")], SearchOptions(k=24, beams=24, order="score"))
     assert np.allclose(result.z, result.embedding, atol=1e-6)
     quantized = quantizer.decode(torch.from_numpy(engine.index.codes(range(24)).astype(np.int64)))
     away = {

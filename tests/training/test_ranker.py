@@ -48,7 +48,7 @@ def test_the_command_adds_a_ranker_to_the_run_which_then_orders_results(path, co
     assert "by cosine" in said and "by ranker" in said and "pair" in said
     assert Run(path).is_current("ranker")
     (result,) = Engine.load(path, "cpu").search([Query(text="A red boat.")], SearchOptions(beams=5, k=3))
-    assert result.ranking == "ranker" and all(np.isfinite(hit.shares).all() for hit in result.hits)
+    assert result.order == "ranker" and all(np.isfinite(hit.shares).all() for hit in result.hits)
 
 
 def test_too_few_validation_queries_are_refused_and_nothing_changes(path, collection, monkeypatch):

@@ -195,19 +195,24 @@ class FakeEngine:
                 for keep in random.integers(1, 9, options.beams)
             }
         )
-        generated = [self.generated(codes, place, options.mode) for place, codes in enumerate(ids)]
-        order = random.permutation(options.k) if options.rerank else np.arange(options.k)
+        scores = [-3.2 - 0.7 * place for place in range(len(ids))]
+        generated = [
+            GeneratedID(codes, score, score, len(codes), 1 + (place * 7) % 5)
+            for place, (codes, score) in enumerate(zip(ids, scores, strict=True))
+        ]
+        order = np.arange(options.k) if options.order == "score" else random.permutation(options.k)
         rows = random.integers(0, self.index.n, options.k)
         hits = []
         for rank, place in enumerate(order):
-            codes, found = ids[place % len(ids)], generated[place % len(ids)]
+            codes, score = ids[place % len(ids)], scores[place % len(ids)]
             item = self.index.item(int(rows[place]))
             if query.text == "hostile":
                 item = replace(item, id=HOSTILE, text=HOSTILE)
-            hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, found.score, 0.412 - 0.017 * rank))
+            steps = (score / len(codes),) * len(codes)
+            hits.append(Hit(int(rows[place]), item, codes, rank + 1, int(place) + 1, 0.412 - 0.017 * rank, steps))
         return SearchResult(
             hits=hits if query.text != "nothing" else [],
-            generated=generated,
+            generated=generated if options.mode != "scan" else [],
             embedding=np.ones(DIM, np.float32),
             z=np.ones(DIM, np.float32),
             query_codes=own,
@@ -215,19 +220,11 @@ class FakeEngine:
             modality_code="emergent" if query.text == "emergent" else "forced",
             candidates=512,
             mode=self.resolved(options).mode,
-            ranking=(options.ranking or "cosine") if options.rerank else None,
+            order=options.order or "cosine",
             out_of_distribution=None if query.image is None else query.text == "far away",
-            certified=len(query.text) % 2 == 0 if options.mode == "exact" else None,
-            milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "expand": 0.6, "rerank": 2.4, "fetch": 3.9},
+            milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "scan": 0.6, "rerank": 2.4, "fetch": 3.9},
         )
 
     @staticmethod
     def resolved(options: SearchOptions) -> SearchOptions:
-        return replace(options, mode=options.mode or "set")
-
-    @staticmethod
-    def generated(codes: tuple[int, ...], place: int, mode: str | None) -> GeneratedID:
-        """Decoded to the end in mode exact; else some are not, and in mode fast some stay open."""
-        score, items = -3.2 - 0.7 * place, 1 + (place * 7) % 5
-        depth = len(codes) if mode == "exact" else len(codes) - place % 4
-        return GeneratedID(codes[:depth] if mode == "fast" and items > 2 else codes, score, score, depth, items)
+        return options

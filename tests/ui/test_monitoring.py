@@ -22,9 +22,9 @@ def metrics(url: str) -> dict[str, float]:
 
 
 def test_a_search_is_counted_by_kind_and_outcome(ask, served):
-    answered = 'genius_searches_total{kind="text",mode="set",outcome="answered",run="made-up"}'
+    answered = 'genius_searches_total{kind="text",mode="both",outcome="answered",run="made-up"}'
     refused = 'genius_calls_total{function="on_search",outcome="refused",run="made-up"}'
-    timed = 'genius_search_seconds_count{mode="set",run="made-up"}'
+    timed = 'genius_search_seconds_count{mode="both",run="made-up"}'
     before = metrics(served.url)
     assert ask("on_search", *form("mug"))["success"]
     assert not ask("on_search", *form("mug", target="zebra"))["success"]
@@ -78,12 +78,12 @@ def test_an_error_has_the_outcome_of_its_cause(error, outcome):
 def test_a_call_is_logged_once_with_its_id_kind_mode_status_and_time(caplog):
     caplog.set_level(logging.INFO, "genius.calls")
     calling, query = Monitor().record_call("run", "on_search", "17"), Query("red mug")
-    with pytest.raises(UserError), calling, record_search(query, "fast"):
+    with pytest.raises(UserError), calling, record_search(query, "scan"):
         raise UserError("No.")
     (record,) = caplog.records
     assert record.event == "search" and record.fields.pop("milliseconds") >= 0
     assert record.fields == {
-        "run": "run", "function": "on_search", "status": "refused", "kind": "text", "mode": "fast",
+        "run": "run", "function": "on_search", "status": "refused", "kind": "text", "mode": "scan",
     }  # fmt: skip
     assert "mug" not in record.getMessage()
 

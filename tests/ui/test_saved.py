@@ -28,19 +28,11 @@ OPTIONS = SearchOptions(beams=7, k=3, modality=Modality.PAIR)
 def answer(*texts: str, instruction: str = "Find it.") -> LastQuery:
     """A hit for each text."""
     hits = [
-        Hit(row, Item(f"5:{row}", Modality.PAIR, text, "mug.jpg"), (2, 4, row), row + 1, 9 - row, -1.5, 0.25)
+        Hit(row, Item(f"5:{row}", Modality.PAIR, text, "mug.jpg"), (2, 4, row), row + 1, 9 - row, 0.25, (-0.5,) * 3)
         for row, text in enumerate(texts)
     ]
     result = SearchResult(
-        hits,
-        [GeneratedID((2, 4, 0), -1.5, -2.5, 3, 1)],
-        np.ones(4),
-        np.ones(4),
-        (2, 0, 0),
-        np.ones(3) / 3,
-        8,
-        mode="set",
-        ranking="cosine",
+        hits, [GeneratedID((2, 4, 0), -1.5, -2.5, 3, 1)], np.ones(4), np.ones(4), (2, 0, 0), np.ones(3) / 3, 8
     )
     return LastQuery("“a mug”", Query("a mug", None, instruction), OPTIONS, result, "index-0")
 
@@ -66,7 +58,7 @@ def test_each_result_is_a_line_with_the_query_that_found_it():
         "modality": "pair",
         "text": "two\nlines “é”",
         "cosine": "0.25",
-        "score": "-1.5",
+        "log_probability": "-1.5",
         "codes": "2 4 1",
     }
 
@@ -74,7 +66,7 @@ def test_each_result_is_a_line_with_the_query_that_found_it():
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1"])
 def test_a_spreadsheet_computes_nothing_of_what_an_item_says(text):
     (row,) = rows(results_csv([answer(text)]))
-    assert row["text"] == f"'{text}" and row["score"] == "-1.5"
+    assert row["text"] == f"'{text}" and row["log_probability"] == "-1.5"
 
 
 def test_json_tells_what_was_asked_how_and_what_came():

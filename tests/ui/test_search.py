@@ -45,15 +45,15 @@ def search(
     instruction="",
     beams=5,
     k=3,
-    rerank=True,
-    mode="set",
+    order="cosine",
+    mode="both",
     target="any",
     stored=None,
     box=None,
     pictured="",
 ):
     asked = callback(page, "on_search")
-    return found(asked(text, picture, instruction, box, pictured, stored or [], beams, k, rerank, mode, target))
+    return found(asked(text, picture, instruction, box, pictured, stored or [], beams, k, order, mode, target))
 
 
 def found(outputs):
@@ -67,15 +67,15 @@ def address(shown):
 
 def send(page, name, message):
     """The same."""
-    return callback(page, name)(message, [], 5, 3, True, "set", "any")
+    return callback(page, name)(message, [], 5, 3, "cosine", "both", "any")
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
-    search(page, "a red mug", str(photo), "Find one.", 7, 4, False, "fast", "text")
+    search(page, "a red mug", str(photo), "Find one.", 7, 4, "score", "scan", "text")
     query, options = engine.queries[-1]
     assert (query.text, query.instruction) == ("a red mug", "Find one.")
     assert query.image.size == (256, 256) and query.image.mode == "RGB"
-    assert options == SearchOptions(beams=7, k=4, rerank=False, mode="fast", modality=Modality.TEXT, trace=True)
+    assert options == SearchOptions(beams=7, k=4, order="score", mode="scan", modality=Modality.TEXT, trace=True)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_i
 def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
     about = About(ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",))
     callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), about=about), None))
-    settings = (5, 3, True, "set", "any")
+    settings = (5, 3, "cosine", "both", "any")
     for text, picture, instruction, expected in (
         ("", str(photo), "", "Explain this."),
         ("What is this?", str(photo), "", "Answer this."),
@@ -159,7 +159,7 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
     send(page, "on_ask", {"text": "in red", "instruction": "Find one.", "picture": "1:300"})
     assert engine.queries[-1][0].image.tobytes() == asked.tobytes()  # the address finds the same
     event = gr.EventData(None, {"instruction": "Find its page."})
-    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, True, "set", "any")
+    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, "cosine", "both", "any")
     assert address(found(quick)) == ("in red", "Find its page.", "", "1:300")
 
 

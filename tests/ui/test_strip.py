@@ -54,6 +54,17 @@ def asked(engine, text="A red dog.", trace=True, **options) -> LastQuery:
     )
 
 
+def test_a_result_of_any_mode_shows_the_probability_of_each_of_its_codes(engine, namer):
+    for mode in ("both", "generate", "scan"):
+        last = asked(engine, mode=mode, beams=2)
+        for rank in [None, *(hit.rank for hit in last.result.hits)]:
+            shown, state, _ = follow(engine, namer, (last,), 0, rank)
+            assert len(shown["columns"]) == 1 + LEVELS
+            assert all(column["code"]["probability"].endswith("%") for column in shown["columns"][1:])
+            words = "the search kept it to the end" if state.current.place else "would have dropped it at"
+            assert mode == "scan" or words in shown["sentence"]
+
+
 def a_choice(shown):
     """Level and code of an alternative."""
     return next((one["level"], one["code"]) for column in reversed(shown["columns"]) for one in column["others"])

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from genius.collections.images import open_image
@@ -17,7 +16,7 @@ from genius.explore.comparison import SYSTEMS, SystemResults, rank_agreement
 from genius.explore.distinctive_words import Word
 from genius.explore.explanation import explain
 from genius.explore.hierarchy import hierarchy
-from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing
+from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Added, Removed
@@ -49,8 +48,8 @@ from tests.ui.golden import check_golden
 # Search
 
 HITS = [
-    Hit(9, Item("5:9", Modality.PAIR, "a mug", "mug.jpg"), (0, 4, 1), 1, 3, -4.256, 0.3149),
-    Hit(2, Item("5:2", Modality.TEXT, "a cup"), (1, 4, 7), 2, 1, -1.5, -0.02),
+    Hit(9, Item("5:9", Modality.PAIR, "a mug", "mug.jpg"), (0, 4, 1), 1, 3, 0.3149, (-0.5, -1.5, -2.256)),
+    Hit(2, Item("5:2", Modality.TEXT, "a cup"), (1, 4, 7), 2, 1, -0.02, (-0.5,) * 3),
 ]
 GENERATED = [GeneratedID((1, 4, 7), -1.5, -2.5, 3, 1), GeneratedID((0, 4, 1), -4.256, -6.0, 3, 1200)]
 EXAMPLE = Example(
@@ -89,14 +88,14 @@ def test_the_panels_of_a_search():
     check_golden(
         "search",
         {
-            "summary": summary(asked("red mug", Image.new("RGB", (2, 2))), weight=0.25, ranking="cosine"),
+            "summary": summary(asked("red mug", Image.new("RGB", (2, 2))), weight=0.25),
             "like an item": summary(replace(like, adds_instruction=True), Modality.PAIR, weight=1.0),
             "emerged": summary(None, None, False)["aim"],
             "several": view.summaries([result(), result(out_of_distribution=True)], EXAMPLE),
             "column": view.column(result(), Query("mug", instruction="Find."), SearchOptions(), [b"webp", None], True),
             "nothing": view.column(result(generated=[], hits=[]), Query("mug"), SearchOptions(), [], True),
-            "cards": view.cards(result(mode="fast"), [b"webp", None], False, query_row=2),
-            "generated": view.generated(result(certified=True), 0.25),
+            "cards": view.cards(result(), [b"webp", None], False, query_row=2),
+            "generated": view.generated(result(), 0.25),
             "examples": view.examples_view([EXAMPLE]),
         },
     )
@@ -109,7 +108,7 @@ def test_a_code_is_not_called_certain_while_another_is_possible():
     assert view.first_codes(result(first_code_probabilities=np.array([0, 1, 0], np.float32)))[0]["share"] == 1
     likely, other = CodeChoice(2, 1.0, 40), CodeChoice(0, 1e-9, 60)
     for others, told in (((other,), ">99 %"), ((), "100 %")):
-        narrowed = Narrowing(100, (0,), (CodeStep(likely, others, 0.0, False, (1,)),), 1)
+        narrowed = Narrowing(100, (0,), (CodeStep(likely, others, 0.0, False, (1,)),), 1, ())
         assert drawn_strip(narrowed)["columns"][1]["code"]["probability"] == told
 
 
@@ -125,15 +124,6 @@ def test_a_long_query_is_cut_and_a_picture_that_is_far_from_all_is_noted():
         assert bool(summary(out_of_distribution=far)["note"]) == bool(far)
 
 
-@pytest.mark.parametrize("depths, dashed, open_end", [((3, 3), 0, 0), ((2, 3), 1, 0), ((3, 2), 0, 1), ((2, 2), 1, 1)])
-def test_codes_that_were_not_decoded_and_open_ends_are_explained(depths, dashed, open_end):
-    first, second = (replace(found, depth=depth) for found, depth in zip(GENERATED, depths, strict=True))
-    second = replace(second, codes=second.codes[: depths[1]])
-    shown = view.generated(result(generated=[first, second]), 1.0)
-    assert [(row["decoded"], row["open"]) for row in shown["rows"]] == [(depths[0], False), (depths[1], depths[1] < 3)]
-    assert len(shown["meaning"]) == 1 + dashed + open_end
-
-
 def test_a_card_of_an_example_holds_a_small_picture():
     (card,) = view.examples_view([EXAMPLE])["cards"]
     small = open_image(base64.b64decode(card["picture"].removeprefix("data:image/webp;base64,")))
@@ -144,11 +134,11 @@ def test_a_card_of_an_example_holds_a_small_picture():
 
 STEPS = (
     CodeStep(CodeChoice(2, 0.98, 40), (CodeChoice(0, 0.02, 60),), 0.5, False, (1, 2, 3)),
-    CodeStep(CodeChoice(17, 0.3, 2), (CodeChoice(5, 0.6, 9), CodeChoice(6, None, 1)), 0.0, False, (1, 2)),
+    CodeStep(CodeChoice(17, 0.3, 2), (CodeChoice(5, 0.6, 9), CodeChoice(6, 0.1, 1)), 0.0, False, (1, 2)),
     CodeStep(CodeChoice(9, 1.0, 2), (), 0.999, True, (1, 2)),
-    CodeStep(CodeChoice(4, None, 2), (), None, True, (1, 2)),
+    CodeStep(CodeChoice(4, 1.0, 2), (), 0.9, True, (1, 2)),
 )
-NARROWED = Narrowing(100, (0, 1, 2, 3), STEPS, 1)
+NARROWED = Narrowing(100, (0, 1, 2, 3), STEPS, 1, tuple(BeamRank(rank, 50) for rank in (1, 3, 2, 1)))
 ITEMS = {row: (Item(f"3:{row}", Modality.PAIR, "a cup " * 90), b"webp") for row in range(4)}
 
 
@@ -157,19 +147,24 @@ def drawn_strip(narrowed=NARROWED, forced=True, levels=4, items=ITEMS, **more):
 
 
 def test_the_strip():
-    hits = [Hit(1, ITEMS[1][0], (2, 17, 9, 4), 3, 1, -1.0, 0.5)]
+    hits = [Hit(1, ITEMS[1][0], (2, 17, 9, 4), 3, 1, 0.5, (-0.25,) * 4)]
     check_golden("strip", drawn_strip(hits=hits, typical={(2, 5): 3}))
     what_if = drawn_strip(replaced=(1, 5), play=3)
     assert what_if["branched"] and what_if["play"] == 3 and all(code in what_if["sentence"] for code in ("17", "5"))
     emerged = drawn_strip(forced=False)["columns"][1]
     assert (emerged["head"], emerged["code"]["name"]) == ("Level 0", "")
-    assert len(drawn_strip(levels=5)["meaning"]) == len(drawn_strip()["meaning"]) + 1, "that the search stopped early"
 
 
 def test_the_sentence_of_the_strip_counts_down_to_the_result():
-    alone = Narrowing(5, (), (CodeStep(CodeChoice(1, 1.0, 1), (), 0.0, False, (1,)),), 8)
-    for place, told in ((8, "number 8"), (None, "whose IDs start")):  # None: in mode fast, from a shortlist
-        sentence = strip_view.sentence(replace(alone, place=place), [replace(HITS[0], codes=(1,))], 9)
+    alone = Narrowing(5, (), (CodeStep(CodeChoice(1, 1.0, 1), (), 0.0, False, (1,)),), 8, ())
+    for place, last, told in (
+        (8, BeamRank(8, 50), "kept it to the end, as number 8"),
+        (None, BeamRank(71, 50), "would have dropped it at level 1: rank 71 of 50"),
+        (None, BeamRank(None, 50), "would have dropped it at level 1: beyond the 50"),
+        (None, None, "The scan found this ID"),
+    ):
+        narrowed = replace(alone, place=place, ranks=(BeamRank(2, 3), last) if last else ())
+        sentence = strip_view.sentence(narrowed, [replace(HITS[0], codes=(1,))], 9)
         assert "5 → 1" in sentence and "result 1" in sentence and told in sentence
 
 
@@ -185,23 +180,22 @@ def level(parent, code, step, kept, items, masked) -> LevelTrace:
     )
 
 
-TREE = beam_tree(  # of two levels and two beams: 2.7 and 2.9 are found, 0.4 is dropped
-    SearchTrace(
-        [
-            level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.25]),
-            level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
-        ]
-    )
+TRACE = SearchTrace(  # of two levels and two beams: 2.7 and 2.9 are found, 0.4 is dropped
+    [
+        level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.25]),
+        level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
+    ]
 )
+TREE = beam_tree(TRACE)
 
 
 def reason_for(codes, dense_rank=42, **changes):
-    hit = Hit(8, Item("3:8", Modality.PAIR, "a cup"), codes, 1, 5, -1.0, 0.3124)
+    hit = Hit(8, Item("3:8", Modality.PAIR, "a cup"), codes, 1, 5, 0.3124, (-0.25, -0.75))
     return explain(replace(hit, **changes), TREE, 12_663, dense_rank)
 
 
-def explained(reason, reranked=True, mode="set"):
-    return why.explanation(reason, TREE, (2, 3), 2, reranked, mode, NAMES)
+def explained(reason, order="cosine"):
+    return why.explanation(reason, TREE, 2, result(query_codes=(2, 3), order=order, trace=TRACE), NAMES)
 
 
 def test_why():
@@ -211,7 +205,7 @@ def test_why():
         "why",
         {
             "another beam than the best": explained(reason_for((2, 9))),
-            "the best beam": explained(reason_for((2, 7), dense_rank=1), False, "exact"),
+            "the best beam": explained(reason_for((2, 7), dense_rank=1), "score"),
             "by the ranker": explained(reason_for((2, 9), shares=shares)),
             "not generated": [explained(reason_for(codes)) for codes in ((0, 4), (0, 5), (1, 5))],
             "of a large index": explained(replace(reason_for((2, 9)), items=5_600_000)),

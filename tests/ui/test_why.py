@@ -37,7 +37,8 @@ def event(page):
 
 def asked(engine, text="A red dog.", **options) -> LastQuery:
     query, options = Query(text), replace(OPTIONS, **options)
-    return LastQuery(text, query, options, engine.search([query], options)[0], engine.index.folder.name)
+    (result,) = engine.search([query], replace(options, trace=True))  # as on the page
+    return LastQuery(text, query, options, result, engine.index.folder.name)
 
 
 @pytest.fixture
@@ -59,19 +60,20 @@ def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(expl
     assert f"to {hit.rank} " in why["sentences"][1] or f"at rank {hit.rank} " in why["sentences"][1]
     prefixes = {".".join(map(str, row["codes"])) for row in table["rows"]}
     assert {prefix for trace in figure.data if trace.customdata is not None for prefix in trace.customdata} == prefixes
-    assert ".".join(map(str, hit.codes)) in prefixes
+    shares = next(row["figures"] for row in why["steps"] if row["name"] == "Probability of the code")
+    assert len(shares) == len(hit.codes)  # of every result, whether or not the beam search kept it
 
 
-def test_the_search_is_retraced_once_and_again_for_another_query(explain, engine, last, monkeypatch):
+def test_what_was_traced_is_explained_and_a_scan_is_followed_by_one_beam_search(explain, engine, last, monkeypatch):
     searches = []
     retrace = engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked))
-    search = explain(last.result.hits[0].item.id, last)[0]
-    assert explain(last.result.hits[1].item.id, last, search)[0].result is search.result
-    assert searches == [replace(OPTIONS, mode="exact", trace=True)]
-    other = asked(engine, "A blue boat.")
-    assert explain(other.result.hits[0].item.id, other, search)[0].last is other
-    assert len(searches) == 2
+    assert explain(last.result.hits[0].item.id, last)[0].result is last.result and not searches
+    scanned = asked(engine, "A blue boat.", mode="scan")
+    search, why, *_ = explain(scanned.result.hits[0].item.id, scanned)
+    assert "only scanned" in why["note"] and search.result is not scanned.result
+    assert explain(scanned.result.hits[1].item.id, scanned, search)[0].result is search.result
+    assert searches == [replace(OPTIONS, mode="generate", trace=True)]
 
 
 def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(event, engine, last):

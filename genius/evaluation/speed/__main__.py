@@ -3,7 +3,7 @@
     python -m genius.evaluation.speed OUT
     python -m genius.evaluation.speed OUT --run RUN
     python -m genius.evaluation.speed OUT --run RUN --collection COLLECTION
-    python -m genius.evaluation.speed OUT --items 10000 --systems "generate;exact;set;fast"
+    python -m genius.evaluation.speed OUT --items 10000 --systems "generate;exact;both;scan"
 
 Random IDs by default; with --run also the run's IDs, the paper's Figure 4 and a whole query; with --collection also
 hit rates of its test queries, and which index of faiss equals each mode. An interrupted benchmark writes what it has.
@@ -119,7 +119,7 @@ def measure(
 def described(options: SpeedOptions, device: torch.device) -> str:
     """The note of the report."""
     return (
-        f"{describe_machine(device)}; {options.beams} beams, modes set and fast in {options.decoder_dtype}, seed "
+        f"{describe_machine(device)}; {options.beams} beams, decoder in {options.decoder_dtype}, seed "
         f"{options.seed}.\n\nAll systems take turns in one process. A time is the median over at most {options.rounds} "
         "rounds, a comparison the median of the ratios in the rounds that both had."
     )

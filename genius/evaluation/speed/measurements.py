@@ -25,7 +25,7 @@ from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
 from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.reports import Axis, Cell, Column, Plot, Series, Table
-from genius.schema import DECODER_DTYPES, Modality, Query, SearchOptions
+from genius.schema import DECODER_DTYPES, MODES, Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 from genius.texts import query_text
@@ -52,7 +52,7 @@ class SpeedOptions:
     systems: tuple[str, ...] = tuple(SYSTEMS)
     rounds: int = 9
     beams: int = 50
-    decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder in modes set and fast
+    decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder
     seed: int = 0
 
 
@@ -213,7 +213,8 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
             systems = {
                 "CLIP + flat": from_text("flat", workload, items, Path(folder), fuse=False),
                 "GENIUS": from_text("exact", workload, items, Path(folder), fuse=True),
-                "GENIUS, fast (ours)": from_text("fast", workload, items, Path(folder), fuse=True),
+                "GENIUS, both (ours)": from_text("both", workload, items, Path(folder), fuse=True),
+                "GENIUS, scan (ours)": from_text("scan", workload, items, Path(folder), fuse=True),
             }
             for kind, scheme in (("structured", structured_ids), ("numeric", numeric_ids)):
                 rival = workload.with_random_decoder(*scheme(items), options.seed)
@@ -256,18 +257,18 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
     def text_tower(_: Image.Image) -> None:
         encoder(none, ~present, encoder.tokenize([text]).to(device), present).text.cpu()
 
-    def search(mode: str | None, _: Image.Image) -> object:
+    def search(mode: str, _: Image.Image) -> object:
         return engine.retrieve(encoded, SearchOptions(mode=mode))
 
     def whole(text: str, pictured: bool, picture: Image.Image) -> object:
         unseen = ImageOps.mirror(picture) if text else picture
-        return engine.search([Query(text, unseen if pictured else None, INSTRUCTION)])
+        asked = Query(text, unseen if pictured else None, INSTRUCTION)
+        return engine.search([asked], SearchOptions(trace=True))  # as on the page
 
     stages = {
         "resize a picture, image tower": image_tower,
         "text tower": text_tower,
-        "search, as served": partial(search, None),
-        **{f"search, {mode}": partial(search, mode) for mode in ("exact", "set", "fast")},
+        **{f"search, {mode}": partial(search, mode) for mode in MODES},
         "whole query: text": partial(whole, TEXT, False),
         "whole query: picture": partial(whole, "", True),
         "whole query: picture and text": partial(whole, TEXT, True),

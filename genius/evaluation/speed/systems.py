@@ -5,7 +5,7 @@ Shapes: b queries, d feature dim, w beams, M levels, n items, K results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -22,19 +22,11 @@ from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
-from genius.search.candidates import Candidates, CandidateSearch, expand_beams
-from genius.search.dense import (
-    add_all,
-    build_hnsw,
-    build_ivf_pq,
-    flat_search,
-    norms_by_row,
-    quantized_norms,
-    quantized_search,
-)
+from genius.search.candidates import Candidates, CandidateSearch
+from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.trie.ids import IDTable
+from genius.search.scan import compiling
 from genius.trie.pool import Pool
 
 K = 50  # results
@@ -142,33 +134,24 @@ def generate(setup: Setup) -> System:
     return System(lambda queries: search(queries.z), (pool.table.nbytes + pool.trie.nbytes) / setup.items)
 
 
-def beam_search(mode: str, decoder_weight: float, setup: Setup) -> System:
-    """One of our modes. decoder_weight 0: by geometry alone."""
-    dtype = torch.float32 if mode == "exact" else getattr(torch, setup.decoder_dtype)
-    searching = CandidateSearch(IncrementalDecoder(setup.workload.decoder, dtype))
-    pool, budget = setup.pool, SearchOptions().budget
-    norms = np.empty(0, dtype=np.float32)
-    if mode == "fast" and pool.trie.device.type == "cpu":  # as after many searches; GPUs compute them anew
-        norms = norms_by_row(quantized_norms(setup.workload.decoder.codebooks, pool.table), pool.table)
+def by_ids(mode: str, decoder_weight: float, settle: bool, setup: Setup) -> System:
+    """One of our ways to find candidates. decoder_weight 0: a beam search by geometry alone."""
+    pool, decoder = setup.pool, IncrementalDecoder(setup.workload.decoder, getattr(torch, setup.decoder_dtype))
+    searching, size = CandidateSearch(decoder), pool.table.nbytes
+    if mode != "generate":
+        size += searching.scan_of(pool).norms.nbytes  # built now, not when it is timed
+        compiling(pool.table.code_sizes).result()
+    if mode != "scan":
+        size += pool.trie.nbytes
 
     def search(queries: EncodedQueries) -> np.ndarray:
         _, candidates = searching.search(
-            queries.z, pool, norms, mode=mode, beams=setup.beams, budget=budget, decoder_weight=decoder_weight
+            queries.z, pool, mode=mode, beams=setup.beams, decoder_weight=decoder_weight, settle=settle
         )
         synchronize(pool.trie.device)
         return rows_of(candidates)
 
-    return System(search, (pool.table.nbytes + pool.trie.nbytes + norms.nbytes) / setup.items)
-
-
-def scan(codebooks: Sequence[Tensor], table: IDTable) -> System:
-    """The distances of all quantized vectors."""
-    norms = quantized_norms(codebooks, table)
-
-    def search(queries: EncodedQueries) -> np.ndarray:
-        return rows_of(expand_beams(quantized_search(codebooks, table, queries.z, K, norms), table))
-
-    return System(search, (table.nbytes + norms.nbytes) / len(table))
+    return System(search, size / setup.items)
 
 
 def rows_of(candidates: Candidates) -> np.ndarray:
@@ -218,12 +201,10 @@ def by_faiss(index: faiss.Index, parameter: str, values: tuple[int, ...]) -> lis
 
 SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds it over a collection
     "generate": generate,
-    "exact": partial(beam_search, "exact", 1.0),
-    "set": partial(beam_search, "set", 1.0),
-    "fast": partial(beam_search, "fast", 1.0),
-    "geometry": partial(beam_search, "set", 0.0),
-    "geometry, fast": partial(beam_search, "fast", 0.0),
-    "scan": lambda setup: scan(setup.workload.decoder.codebooks, setup.pool.table),
+    "exact": partial(by_ids, "generate", 1.0, False),
+    "settled": partial(by_ids, "generate", 1.0, True),
+    "scan": partial(by_ids, "scan", 1.0, True),
+    "both": partial(by_ids, "both", 1.0, True),
     "flat": lambda setup: flat(setup.embeddings),
     "HNSW": lambda setup: hnsw(setup.embeddings, (64,))[0],
     "IVF-PQ": lambda setup: ivf_pq(setup.embeddings, (16,))[0],
@@ -231,24 +212,22 @@ SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds i
 
 
 def ids_of_run(engine: Engine) -> dict[str, System]:
-    """The modes as the run was tuned, with what orders their results, over the whole index."""
-    size = (engine.pool.table.nbytes + engine.pool.trie.nbytes) / engine.index.n
+    """The ways to find candidates as the run was tuned, and what orders them, over the whole index."""
+    table, trie = engine.pool.table.nbytes / engine.index.n, engine.pool.trie.nbytes / engine.index.n
 
-    def by_beams(**chosen: Any) -> System:
+    def by_options(**chosen: str) -> System:
         options = SearchOptions(k=K, **chosen)
-        embedding = 2 * engine.index.config.dim * options.rerank  # fp16, as stored
-        return System(lambda queries: engine.retrieve(queries, options).ranked.rows, size + embedding)
+        size = table + trie * (options.mode != "scan") + 4 * (options.mode != "generate")
+        size += 2 * engine.index.config.dim * (options.order != "score")  # of the embedding, fp16 as stored
+        return System(lambda queries: engine.retrieve(queries, options).ranked.rows, size)
 
-    systems = {
-        "exact": by_beams(mode="exact", rerank=False),
-        "geometry": by_beams(mode="exact", rerank=False, decoder_weight=0.0),
-        "scan": scan(engine.quantizer.codebooks, engine.pool.table),
-        "exact + re-rank": by_beams(mode="exact", ranking="cosine"),
-        "set + re-rank": by_beams(mode="set", ranking="cosine"),
-        "fast + re-rank": by_beams(mode="fast", ranking="cosine"),
-        "geometry, fast + re-rank": by_beams(mode="fast", ranking="cosine", decoder_weight=0.0),
+    names = {"generate": ("score", "cosine"), "scan": ("score", "cosine", "ranker"), "both": ("cosine", "ranker")}
+    return {
+        f"{mode}, {order}": by_options(mode=mode, order=order)
+        for mode, orders in names.items()
+        for order in orders
+        if order != "ranker" or engine.has_ranker
     }
-    return systems | ({"fast + ranker": by_beams(mode="fast", ranking="ranker")} if engine.has_ranker else {})
 
 
 def dense_of_run(engine: Engine) -> dict[str, System]:

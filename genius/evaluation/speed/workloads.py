@@ -63,7 +63,7 @@ class Setup:
     workload: Workload
     pool: Pool
     beams: int
-    decoder_dtype: str  # of the decoder in modes set and fast
+    decoder_dtype: str  # of the decoder
     folder: Path  # for the embeddings, if a system needs them
 
     @classmethod

@@ -36,20 +36,22 @@ def endpoints(context: Context) -> list[Callable]:
         k: int = 10,
         beams: int = 50,
         modality: str = "any",
-        ranking: str = "",
+        order: str = "",
+        mode: str = "both",
     ) -> dict:
-        """Search with a text, a picture or both: generate IDs, then re-rank their items.
+        """Search with a text, a picture or both: generate IDs and scan them all, then rank the items.
 
-        Returns hits, best first, generated IDs, the query's own codes, the probability of each first code, times, and
-        the instruction that was used.
+        Returns hits, best first, with the log-probability of each of their codes, generated IDs, the query's own codes,
+        the probability of each first code, times, and the instruction that was used.
 
         text: what is looked for. picture: a PNG, JPEG or WebP file. instruction: what kind of result is wanted; by
         default the one that the page would add, if the run has any. k: how many results at most. beams: how many
-        beginnings of IDs are followed at once. modality: any, image, text or pair. ranking: cosine of the embeddings,
-        as published, or ranker; by default the ranker if the run has one.
+        beginnings of IDs are followed at once. modality: any, image, text or pair. order: ranker, cosine of the
+        embeddings, as published, or score of the ID; by default the ranker if the run has one. mode: both, generate or
+        scan.
         """
         image = open_image(upload_path(picture), max_side=LARGEST_SIDE) if picture else None
-        options = SearchOptions(beams=beams, k=k, modality=target_of(modality), ranking=ranking or None)
+        options = SearchOptions(beams=beams, k=k, modality=target_of(modality), mode=mode, order=order or None)
         used = instruction or default_instruction(context.served.about, text, image)
         query = Query(text=text, image=image, instruction=used)
         with record_search(query, engine.resolved(options).mode):
@@ -61,7 +63,7 @@ def endpoints(context: Context) -> list[Callable]:
                     **_item_fields(hit.item),
                     "codes": list(hit.codes),
                     "cosine": hit.cosine,
-                    "score": hit.score,
+                    "log_probabilities": list(hit.log_probs),
                     "generated_rank": hit.generated_rank,
                     "shares": dict(zip((*RANKER_PARTS, "modality"), hit.shares, strict=False)),
                 }
@@ -75,7 +77,7 @@ def endpoints(context: Context) -> list[Callable]:
             "first_code_probabilities": result.first_code_probabilities.tolist(),
             "modality_probabilities": _modality_probabilities(result),
             "instruction": used,
-            "ranking": result.ranking,
+            "order": result.order,
             "milliseconds": result.milliseconds,
         }
 

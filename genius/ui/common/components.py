@@ -34,10 +34,7 @@ MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
 CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
-BEAMS_NOTE = (
-    "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer; mode Fast follows "
-    "fewer."
-)
+BEAMS_NOTE = "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer."
 EDGES = ("left", "top", "right", "bottom")
 
 

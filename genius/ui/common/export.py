@@ -11,12 +11,24 @@ from typing import Any
 from genius.schema import Hit
 from genius.ui.common.context import LastQuery
 
-COLUMNS = ("query", "instruction", "rank", "generated_rank", "item", "modality", "text", "cosine", "score", "codes")
+COLUMNS = (
+    "query",
+    "instruction",
+    "rank",
+    "generated_rank",
+    "item",
+    "modality",
+    "text",
+    "cosine",
+    "log_probability",
+    "codes",
+)
 FIELDS = {  # of the JSON file, where their names do not say enough
     "score": "orders the generated IDs",
-    "log_probability": "natural logarithm, summed over the decoded codes; each among all codes of its level",
+    "log_probability": "of an ID by the decoder, natural logarithm; each code among all codes of its level",
+    "generated_rank": "before re-ranking; items that only the scan of all IDs found come last",
     "first_code_probabilities": "among the first codes, before any restriction of the modality",
-    "cosine": "of the embeddings of query and item; orders the results if ranking is cosine",
+    "cosine": "of the embeddings of query and item; orders the results if order is cosine",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
@@ -83,8 +95,7 @@ def _search(answer: LastQuery) -> dict[str, Any]:
         "options": {
             "beams": options.beams,
             "results": options.k,
-            "rerank": options.rerank,
-            "ranking": result.ranking,
+            "order": result.order,
             "mode": result.mode,
             "modality": options.modality and options.modality.name.lower(),
         },
@@ -93,7 +104,9 @@ def _search(answer: LastQuery) -> dict[str, Any]:
             {"codes": list(beam.codes), "score": beam.score, "log_probability": beam.log_prob, "items": beam.bucket}
             for beam in result.generated
         ],
-        "results": [_record(hit) | {"codes": list(hit.codes)} for hit in result.hits],
+        "results": [
+            _record(hit) | {"codes": list(hit.codes), "log_probabilities": list(hit.log_probs)} for hit in result.hits
+        ],
     }
 
 
@@ -105,7 +118,7 @@ def _record(hit: Hit) -> dict[str, Any]:
         "modality": hit.item.modality.name.lower(),
         "text": hit.item.text,
         "cosine": hit.cosine,
-        "score": hit.score,
+        "log_probability": hit.log_prob,
     }
 
 

@@ -20,8 +20,9 @@ STAGES = {  # of a search, in their order: name, and what the stage does, for pe
     "encode": ("encode", "Turn words and picture into numbers, their embeddings"),
     "fuse": ("fuse", "Combine the numbers of words and picture into one vector, from which the ID is written"),
     "beam": ("beam search", "Write IDs code by code, always keeping the best beginnings: the beam"),
-    "expand": ("expand buckets", "Look up the items of each ID, its bucket"),
-    "rerank": ("re-rank", "Order these items by how well they fit the query"),
+    "scan": ("scan", "Compare the query with the ID of every item"),
+    "rerank": ("re-rank", "Order the items that were found by how well they fit the query"),
+    "explain": ("explain", "See how probable each code of the results is"),
     "fetch": ("fetch", "Read texts and pictures of the results"),
     "judge": ("picture check", "See whether the picture is unlike those of the collection"),
 }

@@ -22,20 +22,19 @@ const scrollRegion = (label, className, ...children) =>
 const idName = codes => `ID ${codes.join(', ')}`;
 
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
-// those that were not decoded are dashed; open: for every ID that starts this way. within: a button, which has the focus instead.
-const chips = ({codes, shared, decoded = codes.length, open = false, within = false}) => {
-  const hint = (shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
-    : 'No first code is that of the query’s own ID.') + (decoded < codes.length ? ` ${decoded} were decoded.` : '');
+// within: a button, which has the focus instead.
+const chips = ({codes, shared, within = false}) => {
+  const hint = shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
+    : 'No first code is that of the query’s own ID.';
   const list = node('span', {class: 'codes', 'data-hint': hint,
     ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': idName(codes)}});
   codes.forEach((code, level) => {
-    const marks = (level < shared ? ' shared' : '') + (level < decoded ? '' : ' followed');
+    const marks = level < shared ? ' shared' : '';
     const chip = node('span', {class: 'level'},
       node('span', {class: `code${marks}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)));
     if (level + 1 < codes.length) chip.append(' ·');
     list.append(chip, ' ');
   });
-  if (open) list.append(node('span', {class: 'level'}, '· …'));
   return list;
 };
 

@@ -19,8 +19,8 @@ from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
 
 FILE_NAME = "genius-search.html"
-ORDERS = {  # by `SearchResult.ranking`
-    None: "in the order of their generated IDs",
+ORDERS = {  # by `SearchResult.order`
+    "score": "in the order of their generated IDs",
     "cosine": "re-ranked by similarity",
     "ranker": "re-ranked by the ranker of this collection",
 }

@@ -26,13 +26,13 @@ const table = steps => node('details', {},
 
 // How the IDs of both ends narrow the collection down, one below the other, level by level.
 const other = ({code, name, prefix, probability}) => node('li', {class: 'other'},
-  node('span', {class: 'code', 'data-prefix': prefix}, name ? `${code} ${name}` : String(code)), ` ${probability ?? ''}`);
+  node('span', {class: 'code', 'data-prefix': prefix}, name ? `${code} ${name}` : String(code)), ` ${probability}`);
 const level = (items, before) => ({code, items: left, rows, others, settled}, at) => {
   const same = before.slice(0, at + 1).every(Boolean), ends = same ? 'of-query of-item' : '';
   return node('td', {class: settled ? 'settled' : ''},
     node('span', {class: `code ${ends}`, 'data-prefix': code.prefix}, code.name ? `${code.code} ${code.name}` : String(code.code)),
     ...settled || code.name ? [] : [node('span', {class: 'meaning', 'data-meaning': code.prefix})],
-    ...settled ? [] : [node('span', {class: 'figure'}, code.probability ?? 'not decoded'), node('b', {}, left),
+    ...settled ? [] : [node('span', {class: 'figure'}, code.probability), node('b', {}, left),
       node('ul', {}, ...rows.map(row => items[row]).slice(0, 3).map(one =>
       node('li', {class: one.modality}, one.picture ? node('img', {src: one.picture, alt: one.label, title: one.label})
         : node('span', {class: 'excerpt', title: one.text}, one.text)))),

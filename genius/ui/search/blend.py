@@ -9,14 +9,14 @@ from typing import Any
 import gradio as gr
 
 from genius.explore.items import Step, interpolate, row_of
-from genius.explore.narrowing import Narrowing, narrowing
+from genius.explore.narrowing import Narrowing
 from genius.schema import Hit, Item
 from genius.ui.common import formatting
 from genius.ui.common.components import SEARCHES, UNQUEUED, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import if_still_shown
-from genius.ui.search.strip import code_table, column, items_by_row
+from genius.ui.search.strip import best_codes, column, items_by_row, narrowed
 
 RESULTS_PER_STEP = 6
 
@@ -32,7 +32,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         row = row_of(engine.index, hit.item.id)
         steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
         traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace]
-        ends = [narrowing(result, code_table(engine, answer)) for result in traced]
+        ends = [narrowed(engine, answer, result, best_codes(result)) for result in traced]
         rows = {row} | {hit.row for step in steps for hit in step.result.hits}
         rows |= {item_row for end in ends for step in end.steps for item_row in step.shown}
         return blend_view(answer, replace(hit, row=row), steps, ends, items_by_row(engine, rows), forced)
@@ -60,10 +60,11 @@ def blend_view(
     items: dict[int, tuple[Item, bytes | None]],
     forced: bool,
 ) -> dict[str, Any]:
-    """What blend.js draws. ends: how the IDs of the query alone and of the result alone were generated, if that was
-    traced. items: all items in it with their thumbnails, by row; those that were found are as the search gave them.
+    """What blend.js draws. ends: how the IDs of the query alone and of the result alone narrow down the collection, if
+    that was traced. items: all items in it with their thumbnails, by row; those that were found are as the search gave
+    them.
     """
-    ids = [step.result.generated[0].codes for step in steps]
+    ids = [best_codes(step.result) for step in steps]
     found_items = {hit.row: hit.item} | {hit.row: hit.item for step in steps for hit in step.result.hits}
     items = items | {row: (item, items[row][1]) for row, item in found_items.items()}
     return {

@@ -225,7 +225,7 @@ class SearchCallbacks:
         """Summary, cards and generated IDs of one query."""
         (answer,) = answers
         result, weight = answer.result, self.weight_of(answer)
-        cards = view.cards(result, self.pictures(result), answer.options.rerank, request.row)
+        cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         return (
             summary | {"address": NO_ADDRESS if request.has_own_picture else ""},
@@ -280,25 +280,15 @@ def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:
 
 
 def search_options(
-    beams: Any,
-    k: Any,
-    rerank: Any,
-    mode: Any,
-    target: Any,
-    ranking: Any = None,
-    weight: Any = None,
-    at_most: int | None = None,
+    beams: Any, k: Any, order: Any, mode: Any, target: Any, weight: Any = None, at_most: int | None = None
 ) -> SearchOptions:
     """The options of a search, from the values of the settings. weight: of the decoder against geometry; None: the
     run's. at_most: limit of results. Raises UserError for an unknown target."""
-    if mode == "set" and not rerank:  # only exact search gives the order of the IDs
-        mode = "exact"
     return SearchOptions(
         beams=beams,
         k=k if at_most is None else min(k, at_most),
-        rerank=rerank,
-        ranking=ranking,
-        mode=mode,
+        mode="both" if mode in ("exact", "set", "fast") else mode,  # of a page that was opened before an update
+        order=order,
         modality=target_of(target),
         decoder_weight=weight,
     )

@@ -7,7 +7,7 @@ const row = (data, place) => node('tr', {},
 
 const draw = value => {
   if (!value) return [];
-  const {lead, query, rows, columns, meaning, notes} = value;
+  const {lead, query, rows, columns, meaning} = value;
   const body = node('tbody', {}, ...rows.map(row));
   const more = button({class: 'plain all-ids'}, () => fold(more.getAttribute('aria-expanded') === 'true'));
   const fold = folded => {
@@ -23,7 +23,6 @@ const draw = value => {
       node('span', {class: 'label'}, 'The query’s own ID '), chips(query)),
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
       ' first codes are those of the query’s own ID, the one that it would have as an item.'),
-    ...notes.map(words => node('p', {class: 'note'}, words)),
     folded('What these numbers mean', ...meaning.map(words => node('p', {class: 'note'}, words))),
     scrollRegion('Generated IDs', 'scroll',
       node('table', {},

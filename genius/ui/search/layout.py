@@ -35,6 +35,7 @@ from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
+RANKER_NOTE = "The ranker learned what fits in this collection. "
 SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
 # What a query is made of. Computed in the browser, so that a keystroke that changes nothing of it asks for nothing.
@@ -147,28 +148,24 @@ def form_for(context: Context) -> Form:
         context.targets.append(target)
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
         k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
-        rerank = gr.Checkbox(
-            True,
-            label="Re-rank the results",
-            info="Order them by how well the items themselves fit the query. Off: by their IDs alone.",
-        )
-        ranking = gr.Radio(
-            [("Ranker", "ranker"), ("Similarity", "cosine")],
-            value="ranker" if has_ranker else None,
-            label="Re-rank by",
-            info="Similarity compares question and item directly, as in the paper. The ranker learned what fits in "
-            "this collection.",
-            visible=has_ranker,
-            elem_id="ranking",
+        orders = [("Ranker", "ranker"), ("Similarity", "cosine"), ("ID score", "score")]
+        order = gr.Radio(
+            orders if has_ranker else orders[1:],
+            value="ranker" if has_ranker else "cosine",
+            label="Order by",
+            info=RANKER_NOTE
+            * has_ranker
+            + "Similarity compares question and item directly, as in the paper. ID score: "
+            "as the IDs were found, without a look at the items.",
+            elem_id="order",
         )
         mode = gr.Radio(
-            [("Exact", "exact"), ("Set", "set"), ("Fast", "fast")],
-            value="fast" if has_ranker else "set",
-            label="Search mode",
-            info="Exact writes every ID in full. Set stops as soon as the set of IDs is certain. Fast writes only the "
-            "first codes and ranks the items whose IDs begin with them.",
+            [("Both", "both"), ("Generate", "generate"), ("Scan", "scan")],
+            value="both",
+            label="Find by",
+            info="Generate writes IDs code by code, as in the paper. Scan compares the question with every ID.",
             elem_id="mode",
         )
         weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
-    settings = [beams, k, rerank, mode, target, ranking, weight]
+    settings = [beams, k, order, mode, target, weight]
     return Form(picture, part, pictured, suggestions, text, instruction, go, settings)

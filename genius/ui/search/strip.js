@@ -20,12 +20,12 @@ const meaning = ({prefix, name}) => node('span', {class: 'meaning', ...name ? {}
 // Another code with an item that is typical of it: its picture, or else its name or text.
 const other = (choice, items) => {
   const {level, code, name, probability, items: left, row} = choice;
-  const hint = `${name || code}, ${probability ?? 'not decoded'}, ${left}: what if it had been chosen?`;
+  const hint = `${name || code}, ${probability}, ${left}: what if it had been chosen?`;
   const typical = items[row], like = name || !typical ? []
     : typical.picture ? [node('img', {src: typical.picture, alt: ''})]
       : [node('span', {class: 'like'}, typical.text)];
   return node('li', {}, button({class: 'other', title: hint, 'aria-label': hint}, () => emit('branch', {level, code}),
-    chip(choice), ...like, node('span', {class: 'figure'}, probability ?? '')));
+    chip(choice), ...like, node('span', {class: 'figure'}, probability)));
 };
 
 // Which ID is shown: of which search, the best one, or that of the first result; or the way back from another code.
@@ -35,13 +35,14 @@ const choices = (paths, branched) => paths.length > 1 || branched ? [node('div',
     return button({class: 'choice', ...state}, () => emit('follow', {column, rank}), name);
   }))] : [];
 
-const probability = ({code, settled}) => !code || settled ? '' : code.probability ?? 'not decoded';
+const probability = ({code, settled}) => !code || settled ? '' : code.probability;
 
 const ROWS = [
   ['id', 'Code', ({code}) => [code ? chip(code) : '']],
   ['meaning', 'Meaning', ({code, settled}) => [code && !settled ? meaning(code) : '']],
   ['share', 'Probability', column => [probability(column)]],
   ['masked', 'Ruled out', ({masked, settled}) => [settled ? '' : masked ?? '']],
+  ['beam', 'Beam', ({beam}) => [beam]],
   ['left', 'Items still possible', ({items, share}) => [node('b', {}, items),
     node('i', {class: 'funnel', 'aria-hidden': 'true', style: `width: ${100 * share}%`})]],
   ['some', 'Some of them', ({rows}, items) => [shown(rows, items)]],

@@ -1,7 +1,8 @@
-"""The generation strip: how one generated ID narrows down the collection, level by level, and what if.
+"""The strip: how one ID narrows down the collection, level by level, and what if.
 
-It shows the search's own trace. Choosing another code searches again with the same query and options, among the IDs
-that begin with the codes up to that one.
+It shows how probable the decoder finds each code of the best generated ID or of a result, and where the beam search
+would have lost it. Choosing another code searches again with the same query and options, among the IDs that begin with
+the codes up to that one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from genius.errors import UserError
 from genius.explore.beam_figure import format_probability
 from genius.explore.code_names import MIN_ITEMS, CodeNamer
 from genius.explore.code_patterns import format_pattern
-from genius.explore.narrowing import CodeChoice, CodeStep, Narrowing, narrowing, sample
+from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing, narrowing, sample
 from genius.schema import Hit, Item, Modality, SearchResult
 from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
@@ -36,10 +37,10 @@ NOTE = "Percentages compare the codes that lead to items."
 MEANING = (
     "Ruled out: the share of all probability that was on codes that lead to no item (masked). The percentages above it "
     "are shares of the rest.",
-    "The search follows many IDs at once (its beam) and keeps the best as a whole, so a code need not be the most "
-    "probable one.",
+    "Writing codes, the search follows many IDs at once (its beam) and keeps the best as a whole, so a code need not "
+    "be the most probable one. Beam: the rank of the ID’s beginning among all that were considered, and how many were "
+    "kept; an ID that was dropped was found by the scan of all IDs.",
 )
-STOPPED_EARLY = "The search stopped here; re-ranking orders the items that are left."
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,12 @@ def follow(
     answer = answers[column]
     answer.check_version(engine.index)
     result = answer.result
-    if result.trace is None or not result.generated:
+    if result.trace is None or not (result.hits or result.generated):
         return None, None, None
     hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
     if (hit is None) != (rank is None):
         raise UserError(STALE_STEP)
-    original = narrowing(result, code_table(engine, answer), hit.codes if hit else ())
+    original = narrowed(engine, answer, result, hit.codes if hit else best_codes(result))
     state = StripState(column, rank, original, original)
     return strip_data(engine, namer, answers, state), state, None
 
@@ -137,13 +138,23 @@ def branch(
     query = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
     (result,) = engine.search_encoded(query, options)
-    after = narrowing(result, code_table(engine, answer))
+    after = narrowed(engine, answer, result, best_codes(result))
     new_state = replace(state, current=current.branched(level, code, after))
     return (
         strip_data(engine, namer, answers, new_state, level, result),
         new_state,
         what_if_results(engine, result, prefix, after),
     )
+
+
+def best_codes(result: SearchResult) -> tuple[int, ...]:
+    """The best generated ID or, of a scan, that of the first result."""
+    return result.generated[0].codes if result.generated else result.hits[0].codes
+
+
+def narrowed(engine: Engine, answer: LastQuery, result: SearchResult, codes: Sequence[int]) -> Narrowing:
+    """How an ID narrows down what may be found; result: of the answer, or of a what-if of it."""
+    return narrowing(result, code_table(engine, answer), codes, engine.code_log_probs(result.z, codes))
 
 
 def prefixes_to_name(current: Narrowing) -> list[tuple[int, ...]]:
@@ -225,7 +236,7 @@ def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, A
 def initial_rank(answer: LastQuery) -> int | None:
     """The rank of the result whose ID is shown first: 1, or None where that has the best generated ID, or none is."""
     hits, generated = answer.result.hits, answer.result.generated
-    return 1 if hits and generated and hits[0].codes[: len(generated[0].codes)] != generated[0].codes else None
+    return 1 if hits and (not generated or hits[0].codes != generated[0].codes) else None
 
 
 def items_by_row(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:
@@ -277,7 +288,7 @@ def strip(
         "title": "How the ID was generated" if replaced is None else "What if …",
         "sentence": sentence(narrowing, hits, levels) if replaced is None else what_if(narrowing, replaced, forced),
         "note": NOTE,
-        "meaning": [*MEANING, *[STOPPED_EARLY] * (len(codes) < levels)],
+        "meaning": list(MEANING),
         "columns": [
             {
                 "head": "Start",
@@ -285,12 +296,13 @@ def strip(
                 "masked": None,
                 "items": f"{narrowing.items:,}",
                 "share": 1.0,
+                "beam": "",
                 "settled": False,
                 "others": [],
                 "rows": list(narrowing.shown),
             },
             *(
-                column(codes[:level], step, narrowing.items, forced, typical)
+                column(codes[:level], step, narrowing.items, forced, typical, narrowing.ranks[level : level + 1])
                 for level, step in enumerate(narrowing.steps)
             ),
         ],
@@ -304,13 +316,20 @@ def strip(
 
 
 def column(
-    prefix: tuple[int, ...], step: CodeStep, total: int, forced: bool, typical: Mapping[tuple[int, ...], int]
+    prefix: tuple[int, ...],
+    step: CodeStep,
+    total: int,
+    forced: bool,
+    typical: Mapping[tuple[int, ...], int],
+    beam: Sequence[BeamRank] = (),
 ) -> dict[str, Any]:
-    """One level. prefix: the codes of the levels before it. typical: row of a typical item by prefix."""
+    """One level. prefix: the codes of the levels before it. typical: row of a typical item by prefix. beam: where the
+    beam search has it, if it followed it so far.
+    """
     level, chosen, others = len(prefix), step.chosen, []
-    if chosen.probability is not None:  # a rounded 1 is no certainty while others are possible
-        others_share = sum(other.probability or 0.0 for other in step.others)
-        chosen = replace(chosen, probability=min(chosen.probability, 1 - others_share))
+    others_share = sum(other.probability for other in step.others)
+    # a rounded 1 is no certainty while others are possible
+    chosen = replace(chosen, probability=min(chosen.probability, 1 - others_share))
     if not step.settled:
         others = [
             choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))} for other in step.others
@@ -318,9 +337,10 @@ def column(
     return {
         "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
         "code": choice_data(prefix, chosen, forced),
-        "masked": None if step.masked is None else format_probability(step.masked),
+        "masked": format_probability(step.masked),
         "items": f"{step.chosen.items:,}",
         "share": (1 + math.log(step.chosen.items)) / (1 + math.log(total)),
+        "beam": "".join(map(beam_words, beam)),
         "settled": step.settled,
         "others": others,
         "rows": [] if step.settled else list(step.shown),
@@ -328,13 +348,13 @@ def column(
 
 
 def choice_data(prefix: tuple[int, ...], choice: CodeChoice, forced: bool) -> dict[str, Any]:
-    """A code with its probability, None if it was not decoded. prefix: the codes before it."""
+    """A code with its probability. prefix: the codes before it."""
     return {
         "level": len(prefix),
         "code": choice.code,
         "prefix": format_pattern((*prefix, choice.code), "."),
         "name": modality_name(choice.code) if forced and not prefix else "",
-        "probability": None if choice.probability is None else format_probability(choice.probability),
+        "probability": format_probability(choice.probability),
         "items": count(choice.items, "item"),
     }
 
@@ -355,16 +375,31 @@ def sentence(narrowing: Narrowing, hits: Sequence[Hit], levels: int) -> str:
     wrote = (
         f"The search wrote an ID of {count(levels, 'code')}, one at a time."
         if narrowing.place
-        else f"The search wrote the first codes of this ID of {levels}, and chose among the items whose IDs start with "
-        "them."
+        else f"The scan found this ID of {count(levels, 'code')} near the query."
     )
-    text = f"{wrote} Items still possible, code by code: {count_path(narrowing)}."
+    text = f"{wrote} Items still possible, code by code: {count_path(narrowing)}. {kept_or_dropped(narrowing)}".rstrip()
     rank = next((hit.rank for hit in hits if hit.codes[: len(narrowing.codes)] == narrowing.codes), None)
     if rank is not None:
         text += f" {'That item is' if narrowing.left == 1 else 'The best of them is'} result {rank}."
-    if narrowing.place and narrowing.place > 1:
-        text += f" Its ID was number {narrowing.place} of those that the search kept."
     return text
+
+
+def kept_or_dropped(narrowing: Narrowing) -> str:
+    """Whether the beam search followed the ID to its end, and where it stopped; empty if none was traced."""
+    if narrowing.place:
+        return f"Writing codes, the search kept it to the end, as number {narrowing.place}."
+    if not narrowing.ranks:
+        return ""
+    level, last = len(narrowing.ranks) - 1, narrowing.ranks[-1]
+    place = f"rank {last.rank:,} of {last.beams}" if last.rank else f"beyond the {last.beams} that it follows"
+    return f"Writing codes, the search would have dropped it at level {level}: {place}."
+
+
+def beam_words(at: BeamRank) -> str:
+    """Whether the beam search followed a beginning."""
+    if at.kept:
+        return f"{at.rank} of {at.beams}"
+    return f"dropped: {at.rank:,} of {at.beams}" if at.rank else f"dropped: beyond {at.beams}"
 
 
 def count_path(narrowing: Narrowing) -> str:

@@ -27,18 +27,14 @@ from genius.ui.common.formatting import (
 from genius.ui.search.history import SearchRequest
 
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
-ID_HINTS = {  # what the numbers of a card are: the order before re-ranking, and the score of the ID
+HINTS = {  # what the numbers of a card are
     "by": "its ID",
-    "score_name": "ID score",
-    "score": "How well its ID fits the query, higher is better; orders the items before re-ranking.",
+    "score_name": "log p",
+    "score": "How probable the decoder finds its ID, as a logarithm; 0 is certain.",
 }
-HINTS = {
-    "fast": {
-        "by": "how near its codes are to the query",
-        "score_name": "prefix score",
-        "score": "How well the first codes that were written fit the query, higher is better; items whose IDs start "
-        "with them share it. It selected the candidates; the distance of their codes to the query then ordered them.",
-    }
+CANDIDATES = {  # what becomes of generated IDs, by mode
+    "both": "Their items are candidates for the results, with those that a scan of all IDs found.",
+    "generate": "Their items are the candidates for the results.",
 }
 FAR_FROM_COLLECTION = "This picture looks unlike anything in the collection, so the results may not fit."
 
@@ -64,37 +60,16 @@ def target(modality: Modality) -> dict[str, str]:
     return {"name": MODALITY_NAMES[modality], "modality": modality.name.lower()}
 
 
-def score_note(decoder_weight: float, mode: str) -> str:
+def score_note(decoder_weight: float) -> str:
     """What the two numbers of an ID are, given the decoder's weight against codeword geometry."""
-    log_prob = "log p" if mode == "fast" else "log p among the codes of all levels"
+    log_prob = "log p among the codes of all levels"
     formula = {0: f"{GEOMETRY}, alone", 1: f"{log_prob} alone"}.get(
         decoder_weight, f"{decoder_weight:g} × {log_prob} + {1 - decoder_weight:g} × {GEOMETRY}"
     )
-    normalized = ", as a probability at each level" if mode == "fast" and decoder_weight < 1 else ""
     return (
         "log p: how probable the decoder finds the codes, as a logarithm; 0 is certain. "
-        f"Score, which orders the IDs: {formula}{normalized}."
+        f"Score, which orders the IDs: {formula}."
     )
-
-
-def ending_notes(generated: Sequence[GeneratedID], levels: int) -> list[str]:
-    """How to read IDs whose last codes were not decoded."""
-    return ["Dashed codes were not decoded: no other ID begins with the codes before them."] * any(
-        beam.depth < len(beam.codes) for beam in generated
-    ) + ["An open end (…) stands for every ID that starts this way."] * any(
-        len(beam.codes) < levels for beam in generated
-    )
-
-
-def certificate(result: SearchResult) -> list[str]:
-    """Whether the generated IDs are provably the best; nothing if the search did not check."""
-    if result.certified is None:
-        return []
-    return [
-        "Proven: no other existing ID has a higher score."
-        if result.certified
-        else "Not proven: an ID that was dropped early may have a higher score than some of these."
-    ]
 
 
 def summary(
@@ -128,7 +103,7 @@ def summary(
 
 def ranking_sentence(result: SearchResult, items: int) -> str:
     """How many items of the collection were compared with the query one by one, which is what re-ranking does."""
-    if result.ranking is None:
+    if result.order == "score":
         return "They are ordered by the scores of their IDs."
     were = "was" if result.candidates == 1 else "were"
     return f"{result.candidates:,} of {count(items, 'item')} {were} compared closely."
@@ -216,7 +191,7 @@ def column(
         "instruction": query.instruction,
         "aim": target_view(result, options.modality, forced),
         "best": identifier(best, result.query_codes),
-        **cards(result, thumbnails, options.rerank),
+        **cards(result, thumbnails, result.order != "score"),
     }
 
 
@@ -229,7 +204,7 @@ def cards(
     """
     return {
         "query_row": query_row,
-        "hints": HINTS.get(result.mode, ID_HINTS),
+        "hints": HINTS,
         "cards": [
             card(hit, picture, result.query_codes, reranked)
             for hit, picture in zip(result.hits, thumbnails, strict=True)
@@ -246,34 +221,26 @@ def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: 
         "generated_rank": hit.generated_rank if reranked else None,
         "likeness": round(hit.cosine, 4),
         "cosine": number(hit.cosine, 3),
-        "score": number(hit.score, 2),
+        "score": number(hit.log_prob, 2),
         **identifier(hit.codes, query_codes),
     }
 
 
-def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any]:
-    """The table of generated IDs, with the query's own."""
-    levels = len(result.query_codes)
+def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any] | None:
+    """The table of generated IDs, with the query's own; nothing if none was generated."""
 
     def row(beam: GeneratedID) -> dict[str, Any]:
         return {
             "figures": [number(beam.log_prob, 2), number(beam.score, 2), f"{beam.bucket:,}"],
-            "decoded": beam.depth,
-            "open": len(beam.codes) < levels,
             **identifier(beam.codes, result.query_codes),
         }
 
-    candidates = (
-        "The results are chosen among the items whose IDs begin in the likeliest ways, by how near all their codes are "
-        "to the query, not by this score."
-        if result.mode == "fast"
-        else "Their items are the candidates for the results."
-    )
+    if not result.generated:
+        return None
     return {
-        "lead": f"The IDs that the search wrote, the best first. {candidates}",
+        "lead": f"The IDs that the search wrote, the best first. {CANDIDATES[result.mode]}",
         "columns": ["#", "ID", "log p", "score", "items"],
-        "meaning": [score_note(decoder_weight, result.mode), *ending_notes(result.generated, levels)],
-        "notes": certificate(result),
+        "meaning": [score_note(decoder_weight)],
         "query": identifier(result.query_codes, result.query_codes),
         "rows": [row(beam) for beam in result.generated],
     }

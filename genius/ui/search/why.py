@@ -32,17 +32,12 @@ PART_NAMES = (  # of RANKER_PARTS
     "Probability of its first code",
 )
 MODALITY_NAME = "Kind of item"
-RETRACED = {  # by the mode of the visitor's search
-    "exact": "",
-    "set": "Repeated here in mode Exact. Your search found the same IDs, but stopped as soon as they were certain, so "
-    "their order and scores may differ.",
-    "fast": "Repeated here in mode Exact; your fast search may have generated other IDs.",
-}
+RETRACED = "Your search only scanned the IDs; what it would have written is added here."
 
 
 @dataclass(frozen=True)
 class TracedSearch:
-    """A visitor's last search, repeated in mode exact with a trace."""
+    """A visitor's last search with its trace; of a scan, a beam search for the same query."""
 
     last: LastQuery
     result: SearchResult
@@ -52,9 +47,10 @@ class TracedSearch:
 
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
-        query = EncodedQueries.from_vectors(last.result.embedding[None], last.result.z[None])
-        options = replace(last.options, mode="exact", trace=True)
-        (result,) = engine.search_encoded(query, options)
+        result = last.result
+        if result.trace is None or not result.trace.levels:
+            query = EncodedQueries.from_vectors(result.embedding[None], result.z[None])
+            (result,) = engine.search_encoded(query, replace(last.options, mode="generate", trace=True))
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
@@ -62,12 +58,8 @@ class TracedSearch:
         return cls(last, result, beam_tree(result.trace), dict(zip(present, ranks.tolist(), strict=True)))
 
     def hit(self, id: Any) -> Hit:
-        """The visitor's hit of this item id, with the rank before re-ranking of exact search unless theirs was fast.
-
-        Raises UserError if there is none.
-        """
-        shown_hits = self.last.result.hits
-        for hit in shown_hits if self.last.result.mode == "fast" else (*self.result.hits, *shown_hits):
+        """The visitor's hit of this item id. Raises UserError if there is none."""
+        for hit in self.last.result.hits:
             if hit.item.id == id and id in self.dense_ranks:
                 return hit
         raise UserError("That result is not part of your last search; search again.")
@@ -107,18 +99,8 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         if search is None or search.last is not last:
             search = TracedSearch.of(last, engine)
         hit = search.hit(id)
-        shown_hit = next(shown for shown in last.result.hits if shown.item.id == id)
-        hit = replace(hit, rank=shown_hit.rank, shares=shown_hit.shares)  # the ranker's, as the visitor's search had it
         reason = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
-        told = explanation(
-            reason,
-            search.tree,
-            last.result.query_codes,
-            len(search.result.generated),
-            last.options.rerank,
-            last.result.mode,
-            first_codes,
-        )
+        told = explanation(reason, search.tree, len(search.result.generated), last.result, first_codes)
         return replace(search, explained_id=id), told, *draw(search, hit, all_prefixes)
 
     explain_newest = if_still_shown(explained, "why")
@@ -170,17 +152,11 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
 
 
 def explanation(
-    reason: Explanation,
-    tree: BeamTree,
-    query_codes: Sequence[int],
-    beams: int,
-    reranked: bool,
-    mode: str,
-    first_codes: Sequence[str],
+    reason: Explanation, tree: BeamTree, beams: int, result: SearchResult, first_codes: Sequence[str]
 ) -> dict[str, Any]:
     """The ID of the result next to the best one and the query's own, its path level by level, and a summary.
 
-    tree: everything that the search considered. mode: of the visitor's search.
+    tree: everything that the beam search considered. result: of the visitor's search.
     """
     hit, modality = reason.hit, reason.hit.item.modality
     ids = [
@@ -188,7 +164,7 @@ def explanation(
         for name, opens, codes in (
             ("This result", True, hit.codes),
             ("Best generated ID", True, reason.best),
-            ("The query’s own ID", False, query_codes),
+            ("The query’s own ID", False, result.query_codes),
         )
     ]
     ids[0]["shared"] = reason.shared
@@ -197,9 +173,9 @@ def explanation(
         "label": item_label(hit.item),
         "name": MODALITY_NAMES[modality],
         "modality": modality.name.lower(),
-        "sentences": sentences(reason, tree, beams, reranked),
+        "sentences": sentences(reason, tree, beams, result.order != "score"),
         "flags": flags(reason),
-        "note": RETRACED[mode],
+        "note": "" if result.trace and result.trace.levels else RETRACED,
         "shares": shares(hit),
         "ids": ids,
         "first_codes": list(first_codes),
@@ -284,11 +260,11 @@ def flags(reason: Explanation) -> list[str]:
 
 
 def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
-    """Rows of numbers, with a column per level that the search reached."""
+    """Rows of numbers, with a column per level; of the search, as far as it followed the ID."""
     path = reason.path
     rows = (
-        ("Probability of the code", [format_softmax(share) for share in np.exp(tree.step[path]).tolist()]),
-        ("log p so far", [number(log_prob, 2) for log_prob in tree.log_prob[path].tolist()]),
+        ("Probability of the code", [format_softmax(share) for share in np.exp(reason.hit.log_probs).tolist()]),
+        ("log p so far", [number(log_prob, 2) for log_prob in np.cumsum(reason.hit.log_probs).tolist()]),
         ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
         ("Items with this beginning", [f"{items:,}" for items in tree.items[path].tolist()]),
         ("Ruled out (masked)", [format_probability(share) for share in tree.masked[path].tolist()]),

@@ -30,7 +30,7 @@ def compare(page, text):
 def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     page = opened(visit())
     compare(page, "A red dog.")
-    names = ["Generation", "Generation + re-rank", "Geometry", "Decoder alone", "faiss flat", "faiss HNSW"]
+    names = ["Generation", "Generation + re-rank", "Scan", "Decoder alone", "faiss flat", "faiss HNSW"]
     assert page.locator("#compare .system h3").all_inner_texts() == names
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
