@@ -1,6 +1,6 @@
 """Train a run from a collection: encoder, features, quantizer, decoder, index.
 
-    python -m training COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
+    python -m training COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
 A killed command resumes after its last epoch when you run it again. Each stage is also a command of its own, e.g.
 python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start it by:

@@ -8,13 +8,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
+from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_integer
+from genius.run import Run
 from training.distributed import default_workers, init_distributed
-from training.presets import PRESETS
+from training.presets import PRESETS, settings_for
 from training.settings import Settings, with_changes
+from training.shipped import PHOTOS, embedding_dim, photo_run
+
+FURTHER = "shipped"  # the preset that begins with the shipped encoder
+FEW = 30_000  # pictures, too few to learn from random weights
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,12 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="the settings (default: %(default)s)")
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        help=f"the settings (default: {FURTHER}, which begins with the shipped encoder, for fewer than {FEW:,} "
+        "pictures, else small)",
+    )
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
@@ -51,10 +63,33 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     options = parser.parse_args()
     if options.run.resolve() == options.collection.resolve():
         raise UserError(f"{options.run} is the collection; name another directory for the run")
-    settings = with_changes(replace(PRESETS[options.preset], seed=options.seed), options.set)
+    preset = options.preset or default_preset(options.collection, options.run)
+    settings = PRESETS[preset]
+    if preset == FURTHER:
+        settings = fitted(settings, Collection(options.collection))
+    settings = with_changes(replace(settings, seed=options.seed), options.set)
     device = init_distributed(options.device)
+    if preset == FURTHER and not options.preset:
+        print(f"{options.collection} has few pictures: training begins with the shipped encoder (else: --preset small)")
     workers = default_workers(device) if options.workers is None else options.workers
-    return Arguments(options.collection, options.run, options.preset, settings, str(device), workers)
+    return Arguments(options.collection, options.run, preset, settings, str(device), workers)
+
+
+def default_preset(root: Path, run: Path) -> str:
+    """That with which the run was begun; for others FURTHER if there are pictures, but few, else small."""
+    begun = Run(run).manifest.get("preset")
+    if begun in PRESETS:
+        return begun
+    pictures = sum(1 for _ in islice((item for item in Collection(root).all_candidates() if item.image), FEW))
+    return FURTHER if 0 < pictures < FEW and PHOTOS.is_dir() else "small"
+
+
+def fitted(settings: Settings, collection: Collection) -> Settings:
+    """With the checksum and dimension of the shipped encoder, and sizes that fit the collection."""
+    photos = photo_run()
+    items, pairs = (sum(1 for _ in some) for some in (collection.all_candidates(), collection.queries("train")))
+    settings = replace(settings, encoder=replace(settings.encoder, pretrained=photos.digest("encoder")))
+    return settings_for(settings, embedding_dim(photos), items, pairs)
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
 """Train the ID decoder on cached fused features (Eq. 10, Eq. 11).
 
-    python -m training.decoder COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
+    python -m training.decoder COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
 Where the settings ask for it, the epoch and the decoder's weight against geometry are chosen on validation queries
 none of whose targets was a training target: these show whether the decoder generalizes or only remembers IDs. Where

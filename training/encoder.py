@@ -1,6 +1,6 @@
 """Train the encoder by contrastive learning (Eq. 2): CLIP score fusion, or a baseline of the paper.
 
-    python -m training.encoder COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
+    python -m training.encoder COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
 Shapes: b pairs of a batch, d embedding dim.
 """
@@ -36,6 +36,7 @@ from training.instruction_swaps import InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings
+from training.shipped import SHIPPED, photo_run
 from training.stage import publish, run_stage
 from training.tower_features import statistics
 
@@ -94,6 +95,8 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
         if not (settings.image_tower and settings.text_tower):
             raise UserError("set encoder.image_tower and encoder.text_tower, both or neither")
         return Encoder.from_towers(settings.image_tower, settings.text_tower, **asdict(settings.towers))
+    if settings.architecture == SHIPPED:
+        return Encoder.load(photo_run().folder("encoder"))
     if settings.pretrained and (Path(settings.pretrained) / "config.json").is_file():
         return Encoder.load(Path(settings.pretrained))
     if settings.pretrained:

@@ -1,6 +1,6 @@
 """Encode every candidate and every training and validation query once, into memory-mapped files.
 
-    python -m training.features COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
+    python -m training.features COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
 The later stages read RUN/features/candidates, RUN/features/train and RUN/features/val.
 """
@@ -24,7 +24,7 @@ from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
-from genius.files import link_or_copy, write_json
+from genius.files import link_files, link_or_copy, write_json
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
@@ -134,15 +134,10 @@ def images_of_candidates(
 
 
 def share_features(run: Run, path: Path) -> Run:
-    """The run at `path`, with the encoder's entry and the features of `run`, without those of its fusion.
+    """The run at `path`, with the features of `run`, without those of its fusion, and at last its encoder.
 
-    Features are linked, so they stay if those of `run` are computed again meanwhile.
+    All are linked, so they stay if those of `run` are computed again meanwhile.
     """
-    side = Run(path)
-    with side.changing() as manifest:
-        manifest["parts"]["encoder"] = run.manifest["parts"]["encoder"]
-    side.folder("encoder").mkdir(parents=True, exist_ok=True)
-    link_or_copy(run.folder("encoder") / "config.json", side.folder("encoder") / "config.json")
     for folder in feature_folders(run):
         mirrored = path / "features" / folder.name
         mirrored.mkdir(parents=True, exist_ok=True)
@@ -151,7 +146,9 @@ def share_features(run: Run, path: Path) -> Run:
                 (mirrored / file.name).unlink(missing_ok=True)
                 link_or_copy(file, mirrored / file.name)
         write_json(mirrored / "progress.json", read_progress(folder) | {"fusion": None})
-    return Run(path)
+    side = Run(path)
+    side.publish("encoder", partial(link_files, run.folder("encoder")))
+    return side
 
 
 def feature_folders(run: Run) -> list[Path]:

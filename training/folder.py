@@ -17,12 +17,14 @@ searchable a thousand at a time. A killed command resumes where it stopped when 
 
 from __future__ import annotations
 
-import json
+import argparse
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+import torch
 
 from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
@@ -33,20 +35,17 @@ from genius.explore.code_names import PART as NAMES
 from genius.explore.code_names import CodeName, read_names, save_names
 from genius.files import disk_errors_explained, link_files
 from genius.models.encoder import MODEL_SOURCES, Encoder
-from genius.run import BUILT_FROM, Run, shipped_run
+from genius.run import BUILT_FROM, Run
 from training.block_index import index_in_blocks
 from training.command_line import Arguments, add_set_argument
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import SMALL, settings_for
-from training.pseudo_queries import RECIPE, Recipe
 from training.settings import Settings, with_changes, with_stage_changes
+from training.shipped import LINKED, SHIPPED, embedding_dim, photo_run
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
-PHOTOS = shipped_run("photos")
-SHIPPED = "assets/photos"  # in the settings of a run that has its encoder, in place of an architecture
-LINKED = ("encoder", "fusion", "quantizer", "decoder", "ranker")  # parts of the shipped run
 COLLECTION = "collection"
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
 
@@ -80,52 +79,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
     device = init_distributed(options.device)
-    workers, device = default_workers(device), str(device)
-    arguments = stage_arguments(
-        options.sources, options.run, options.model, options.pretrained, options.seed, device, workers
-    )
-    make_searchable(options.sources, arguments, options.set, options.train)
+    arguments = stage_arguments(options, device)
+    check_changes(arguments.settings, options.set, options.train)
+    with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
+        make_searchable(options.sources, arguments, options.set, options.train)
+    print(f"done: {shlex.join(['python', 'app.py', '--run', str(options.run)])}")
 
 
-def stage_arguments(
-    sources: Sequence[str],
-    run: Path,
-    model: str = "",
-    pretrained: str = "",
-    seed: int = 0,
-    device: str = "cpu",
-    workers: int = 0,
-) -> Arguments:
+def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:
     """Arguments of the stages, as yet with the sizes of `small`.
 
-    model: "" stands for the shipped run of photographs; the checksum of its encoder then stands for the weights.
-    Raises UserError for a source without a name, and if there is no such run.
+    The shipped run of photographs stands for an architecture, and the checksum of its encoder for the weights. Raises
+    UserError for a source without a name, and if there is no such run.
     """
-    root = run / COLLECTION / "+".join(name for name, _ in map(named, sources))
+    root = options.run / COLLECTION / "+".join(name for name, _ in map(named, options.sources))
+    model, weights = options.model, options.pretrained
     if not model:
-        model, pretrained = SHIPPED, photo_run().digest("encoder")
-    encoder = replace(SMALL.encoder, architecture=model, pretrained=pretrained, epochs=0)
-    batched = replace(SMALL.features, batch=CPU_BATCH) if device == "cpu" else SMALL.features
-    return Arguments(root, run, "folder", replace(SMALL, encoder=encoder, features=batched, seed=seed), device, workers)
-
-
-def make_searchable(
-    sources: Sequence[str],
-    arguments: Arguments,
-    changes: Sequence[str] = (),
-    learn: bool = False,
-    recipe: Recipe = RECIPE,
-) -> None:
-    """Do what is not done yet. changes: of settings, as --set takes them, but for those of the encoder.
-
-    learn: also train models on these sources. Raises UserError if a change is impossible, the model cannot be loaded, a
-    source cannot be used, the run was made from other sources or cannot be written, or another process is changing it.
-    """
-    check_changes(arguments.settings, changes, learn)
-    with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
-        _make_searchable(sources, arguments, changes, learn, recipe)
-    page = shlex.join(["python", "app.py", "--run", str(arguments.run)])
-    print(f"done: {page}")
+        model, weights = SHIPPED, photo_run().digest("encoder")
+    encoder = replace(SMALL.encoder, architecture=model, pretrained=weights, epochs=0)
+    batched = replace(SMALL.features, batch=CPU_BATCH) if device.type == "cpu" else SMALL.features
+    settings = replace(SMALL, encoder=encoder, features=batched, seed=options.seed)
+    return Arguments(root, options.run, "folder", settings, str(device), default_workers(device))
 
 
 def check_changes(settings: Settings, changes: Sequence[str], learn: bool) -> None:
@@ -143,9 +117,11 @@ def check_changes(settings: Settings, changes: Sequence[str], learn: bool) -> No
             raise UserError(f"--set {change}: nothing is trained with it; add --train")
 
 
-def _make_searchable(
-    sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool, recipe: Recipe
-) -> None:
+def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool) -> None:
+    """Do what is not done yet. changes: of settings, as --set takes them. learn: also train models on these sources.
+
+    Raises UserError if the model cannot be loaded, a source cannot be used, or the run was made from other sources.
+    """
     path = arguments.run
     if not arguments.collection.exists():
         for _, source in map(named, sources):
@@ -167,7 +143,7 @@ def _make_searchable(
         index_in_blocks(arguments_for(0))
     barrier()
     if learn:
-        train_own_models(arguments_for, recipe)
+        train_own_models(arguments_for)
 
 
 def publish_encoder(arguments: Arguments) -> None:
@@ -189,17 +165,6 @@ def publish_encoder(arguments: Arguments) -> None:
         run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
 
 
-def photo_run() -> Run:
-    """The shipped run of photographs. Raises UserError if one of its models is not there."""
-    run = Run(PHOTOS)
-    if missing := [part for part in LINKED if not run.has(part)]:
-        raise UserError(
-            f"the run of photographs, whose models are the default, is not at {PHOTOS} or lacks its {missing[0]}; "
-            "restore it, or name an open_clip model: --model ARCHITECTURE --pretrained TAG|FILE"
-        )
-    return run
-
-
 def record_sources(run: Run, sources: Sequence[str]) -> None:
     """Record the sources of the run. Raises UserError if it was made from others."""
     known = run.manifest.get("sources", [])
@@ -212,11 +177,6 @@ def record_sources(run: Run, sources: Sequence[str]) -> None:
         )
     if is_main():
         run.record(sources=list(sources))
-
-
-def embedding_dim(run: Run) -> int:
-    """Dimension of the embeddings of the run's encoder."""
-    return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Build the index that a run is served from: IDs, embeddings, item records and thumbnails.
 
-    python -m training.index COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
+    python -m training.index COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
 What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
 """

@@ -28,7 +28,7 @@ from training import features, ranker
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
 from training.pairs import CandidateTable
-from training.pseudo_queries import Recipe, check_images, write_pseudo_queries
+from training.pseudo_queries import check_images, write_pseudo_queries
 from training.stage import STAGES, is_done, run_stage
 
 SIDE = "own"  # in the run, while they are trained
@@ -40,7 +40,7 @@ K = 5
 FIRST = SearchOptions(k=K)
 
 
-def train_own_models(arguments_for: Callable[[int], Arguments], recipe: Recipe) -> None:
+def train_own_models(arguments_for: Callable[[int], Arguments]) -> None:
     """Train and compare, unless that was done. arguments_for: given the number of training queries.
 
     Raises UserError if the folders give too little to learn from, or the index holds items from elsewhere.
@@ -52,7 +52,7 @@ def train_own_models(arguments_for: Callable[[int], Arguments], recipe: Recipe) 
         if refusal := broadcast_object(why_not(collection, Run(path)) if is_main() else None):
             raise refusal
         if broadcast_object(lacks_queries(collection, Run(path))):
-            generate_queries(collection, arguments, recipe)
+            generate_queries(collection, arguments)
         arguments = arguments_for(sum(1 for _ in collection.queries("train")))
         features.train(arguments)
         train_aside(arguments, side)
@@ -94,7 +94,7 @@ def lacks_queries(collection: Collection, run: Run) -> bool:
     return not collection.rows() or run.manifest.get(PSEUDO_QUERIES) is False
 
 
-def generate_queries(collection: Collection, arguments: Arguments, recipe: Recipe) -> None:
+def generate_queries(collection: Collection, arguments: Arguments) -> None:
     """Generate queries from the features of the candidates."""
     run, settings = Run(arguments.run), arguments.settings
     if is_main():
@@ -102,7 +102,7 @@ def generate_queries(collection: Collection, arguments: Arguments, recipe: Recip
         digest = CandidateTable.read(collection).content_digest
         candidates = features.finished_features(run, "candidates", digest, settings.seed)
         encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
-        write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch, recipe)
+        write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch)
         run.record(**{PSEUDO_QUERIES: True})
     barrier()
 
@@ -112,7 +112,6 @@ def train_aside(arguments: Arguments, side: Path) -> None:
     run = Run(arguments.run)
     if is_main() and not Run(side).has("encoder"):
         features.share_features(run, side)
-        Run(side).publish("encoder", partial(link_files, run.folder("encoder")))
     barrier()
     for name in TRAINED:
         if not broadcast_object(is_done(name, beside := replace(arguments, run=side))):

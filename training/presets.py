@@ -24,11 +24,13 @@ from training.settings import (
     Settings,
     TowerSettings,
 )
+from training.shipped import SHIPPED
 
 MIN_CODES, MAX_CODES = 16, 4096  # per level, where sizes follow the collection
 MAX_LEVELS = 9
 QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
-MIN_EPOCHS, MAX_EPOCHS, PATIENCE = 4, 40, 2
+MIN_EPOCHS, MAX_EPOCHS = 4, 40
+PATIENCE = 1 / 8  # of all epochs
 
 # A code that gets fewer than 2 of the 16,000 vectors of a published batch is restarted with 2 of them.
 DEAD_RATIO = 2 / (16_000 / 4096)
@@ -178,6 +180,17 @@ PHOTOS = Settings(  # heads behind pretrained towers
     index=IndexSettings(thumbnail_side=160),
 )
 
+FURTHER = replace(  # the heads of the shipped encoder are trained further; the other parts follow `settings_for`
+    PHOTOS,
+    encoder=replace(
+        PHOTOS.encoder,
+        image_tower="",
+        text_tower="",
+        architecture=SHIPPED,
+        locked=replace(PHOTOS.encoder.locked, class_pictures=0),  # codes are of the collection alone
+    ),
+)
+
 TOY_DIM, TOY_LEVELS, TOY_CODES = 96, 5, 64
 TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
     encoder=replace(
@@ -226,7 +239,7 @@ TOY = Settings(  # the run of the toy world, a few megabytes; see toy_world.py
     index=IndexSettings(pool="union_test", thumbnail_side=64),
 )
 
-PRESETS = {"small": SMALL, "toy": TOY, "photos": PHOTOS, "paper": PAPER, "paper-text": PAPER_TEXT}
+PRESETS = {"small": SMALL, "toy": TOY, "photos": PHOTOS, "shipped": FURTHER, "paper": PAPER, "paper-text": PAPER_TEXT}
 
 
 def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
@@ -248,19 +261,18 @@ def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settin
             quantizer,
             fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
             quantizer=replace(quantizer.quantizer, **size),
-            epochs=epochs_for(QUANTIZER_SAMPLES, pairs),
-            patience=PATIENCE,
+            **epochs_for(QUANTIZER_SAMPLES, pairs),
             upsample_to=0,
         ),
         decoder=replace(
             decoder,
             decoder=replace(decoder.decoder, **size),
-            epochs=epochs_for(DECODER_SAMPLES, pairs + items),
-            patience=PATIENCE,
+            **epochs_for(DECODER_SAMPLES, pairs + items),
             upsample_to=0,
         ),
     )
 
 
-def epochs_for(samples: int, pairs: int) -> int:
-    return min(max(samples // max(pairs, 1), MIN_EPOCHS), MAX_EPOCHS)
+def epochs_for(samples: int, pairs: int) -> dict[str, int]:
+    epochs = min(max(samples // max(pairs, 1), MIN_EPOCHS), MAX_EPOCHS)
+    return {"epochs": epochs, "patience": max(1, int(PATIENCE * epochs))}

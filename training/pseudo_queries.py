@@ -58,22 +58,10 @@ EVERYDAY = """
     blue purple pink brown black white grey gold wooden metal stone striped spotted shiny dark bright small large old
     new round tall indoors outdoors portrait close-up drawing painting logo pattern market restaurant shop office school
     church museum stadium playground party wedding concert race parade"""  # what photographs often show
-MIN_IMAGES = 20
+MIN_IMAGES, MAX_IMAGES = 20, 20_000  # that are used as queries and targets
+TEXTS, TARGETS = 4, 3  # texts of an image; results of dense search that are the targets of a query
 HELD_OUT = 10  # one image in this number belongs to the validation split, one to the test split
 BLOCK = 1024  # rows compared with all words or all images at a time
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Which queries are generated."""
-
-    texts: int = 4  # per image
-    images: bool = True  # every image is also a query
-    targets: int = 3  # results of dense search per query; 0: the image that the query was made from
-    max_images: int = 20_000  # that are used as queries and targets
-
-
-RECIPE = Recipe()
 
 
 @dataclass(frozen=True)
@@ -102,14 +90,14 @@ def check_images(collection: Collection) -> None:
 
 
 def write_pseudo_queries(
-    collection: Collection, encoder: Encoder, embeddings: np.ndarray, seed: int, batch: int, recipe: Recipe
+    collection: Collection, encoder: Encoder, embeddings: np.ndarray, seed: int, batch: int
 ) -> None:
     """Write the queries of all splits into a collection of images that passes `check_images`.
 
     embeddings (n, d): of all candidates, in the order of the collection. batch: texts per forward pass.
     """
     rng = np.random.default_rng(seed)
-    sampled = np.sort(rng.permutation(image_rows(collection))[: recipe.max_images])
+    sampled = np.sort(rng.permutation(image_rows(collection))[:MAX_IMAGES])
     images, phrasings = items_at(collection, sampled), collection.instructions()
     datasets = [key_dataset(id_key(item.id)) for item in images]
     names = {number: collection.dataset_name(number) for number in sorted(set(datasets))}
@@ -124,7 +112,7 @@ def write_pseudo_queries(
             queries = [
                 query
                 for row in rows
-                for query in queries_of_image(int(row), [words[word] for word in concepts[row]], recipe, rng)
+                for query in queries_of_image(int(row), [words[word] for word in concepts[row]], rng)
             ]
             texts = [
                 query_text(phrasings[datasets[query.image], Modality.TEXT, Modality.IMAGE][0], query.text)
@@ -133,7 +121,7 @@ def write_pseudo_queries(
             ]
             asked = vectors[[query.image for query in queries]]  # (q, d)
             asked[torch.tensor([bool(query.text) for query in queries])] = embed_texts(encoder, texts, batch)
-            targets = rows[nearest(asked, vectors[rows], recipe.targets).numpy()]
+            targets = rows[nearest(asked, vectors[rows], TARGETS).numpy()]
             for query, targets_of_query in zip(queries, targets, strict=True):
                 number = datasets[query.image]
                 written[number] += 1
@@ -181,12 +169,12 @@ def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
     return torch.cat(words_of).numpy()
 
 
-def queries_of_image(image: int, words: Sequence[str], recipe: Recipe, rng: np.random.Generator) -> list[PseudoQuery]:
+def queries_of_image(image: int, words: Sequence[str], rng: np.random.Generator) -> list[PseudoQuery]:
     """Queries from one image; earlier words are drawn more often, and in any order."""
     words = list(dict.fromkeys(words))
     share = 1 / np.arange(1, len(words) + 1)
-    queries = [PseudoQuery(image)] if recipe.images else []
-    for _ in range(recipe.texts):
+    queries = [PseudoQuery(image)]
+    for _ in range(TEXTS):
         patterns = PATTERNS[rng.integers(min(len(PATTERNS), len(words)))]
         pattern = patterns[rng.integers(len(patterns))]
         drawn = rng.choice(words, size=pattern.count("{}"), replace=False, p=share / share.sum())
@@ -200,8 +188,8 @@ def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
 
 
 def labeled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabeledQuery:
-    """The query as a collection stores it; without targets, the image that it was made from is the target."""
-    positives = tuple(images[row].id for row in targets) or (images[query.image].id,)
+    """The query as a collection stores it."""
+    positives = tuple(images[row].id for row in targets)
     if query.text:
         return LabeledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, query.text, positives=positives)
     return LabeledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=images[query.image].image, positives=positives)

@@ -1,6 +1,6 @@
 """Train the fusion module and the residual quantizer on cached features (Eq. 8).
 
-    python -m training.quantizer COLLECTION RUN [--preset small|toy|photos|paper|paper-text]
+    python -m training.quantizer COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
 Shapes: b pairs of a batch, d dim, M levels, n candidates.
 """

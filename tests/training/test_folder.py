@@ -25,9 +25,10 @@ from genius.search import ood_detector
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
-from training import block_index, folder, own_models, pseudo_queries
-from training.folder import LINKED, main
+from training import block_index, own_models, pseudo_queries, shipped
+from training.folder import main
 from training.presets import SMALL, settings_for
+from training.shipped import LINKED
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
 SIZES = """quantizer.epochs=2 quantizer.batch=64 quantizer.kmeans_iterations=3 decoder.epochs=1 decoder.batch=64
@@ -64,7 +65,7 @@ def photos(tmp_path, monkeypatch):
     run = Run(tmp_path / "assets" / "photos")
     for part, write in save.items():
         run.publish(part, write, tuple(BUILT_FROM[part]))
-    monkeypatch.setattr(folder, "PHOTOS", run.path)
+    monkeypatch.setattr(shipped, "PHOTOS", run.path)
     monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
     return run
 

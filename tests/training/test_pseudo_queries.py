@@ -16,14 +16,7 @@ from genius.schema import Modality
 from genius.texts import query_text
 from tests.search.tiny import tiny_encoder
 from training import pseudo_queries
-from training.pseudo_queries import (
-    Recipe,
-    check_images,
-    matching_pursuit,
-    nearest,
-    queries_of_image,
-    write_pseudo_queries,
-)
+from training.pseudo_queries import check_images, matching_pursuit, nearest, queries_of_image, write_pseudo_queries
 
 
 def noise(seed: int) -> Image.Image:
@@ -46,9 +39,9 @@ def embeddings(collection: Collection, encoder: Encoder) -> np.ndarray:
     return np.concatenate([encoder.encode([image], [""]).embedding().numpy() for image in images])
 
 
-def write(collection: Collection, recipe: Recipe, seed: int = 0) -> None:
+def write(collection: Collection, seed: int = 0) -> None:
     encoder = tiny_encoder()
-    write_pseudo_queries(collection, encoder, embeddings(collection, encoder), seed, 8, recipe)
+    write_pseudo_queries(collection, encoder, embeddings(collection, encoder), seed, 8)
 
 
 def test_an_image_is_decomposed_into_its_words_across_the_modality_gap():
@@ -88,17 +81,16 @@ def test_nearest_is_dense_search_and_returns_at_most_all_images():
 def test_texts_contain_words_of_the_image_once_each():
     words = ["dog", "snow", "ball", "dog", "tree"]
     for seed in range(50):
-        asked = queries_of_image(7, words, Recipe(texts=5), np.random.default_rng(seed))
+        asked = queries_of_image(7, words, np.random.default_rng(seed))
         assert asked[0].text == "" and all(query.image == 7 for query in asked)
         for query in asked[1:]:
             drawn = [word for word in query.text.replace(",", "").split() if word in words]
             assert 1 <= len(drawn) == len(set(drawn)) <= 4
-    assert all(query.text for query in queries_of_image(7, words, Recipe(images=False), np.random.default_rng(0)))
 
 
 def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collection):
     encoder = tiny_encoder()
-    write(collection, Recipe(texts=2, targets=3))
+    write(collection)
 
     images = {item.id: item for item in collection.all_candidates()}
     vectors = {
@@ -108,7 +100,7 @@ def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collecti
     by_path = {item.image: name for name, item in images.items()}
     phrase = collection.instructions()[0, Modality.TEXT, Modality.IMAGE][0]
     answers = {}
-    for split in ("train", "val"):
+    for split in ("train", "val", "test"):
         queries = list(collection.queries(split))
         own = {by_path[query.image] for query in queries if query.image}  # every image asks once
         for query in queries:
@@ -123,26 +115,19 @@ def test_the_targets_of_a_query_are_what_the_encoder_finds_in_its_split(collecti
             assert query.task == (4 if query.image else 0)
         answers[split] = {name for query in queries for name in query.positives}
         assert answers[split] <= own
-    assert not answers["train"] & answers["val"] and len(answers["val"]) == 3
+    assert not answers["train"] & (answers["val"] | answers["test"]) and not answers["val"] & answers["test"]
+    assert len(answers["val"]) == len(answers["test"]) == 3
     assert [problem.message for problem in Checker(collection.root).problems()] == []
 
 
 def test_the_same_seed_generates_the_same_queries_and_can_be_written_twice(collection):
-    write(collection, Recipe(texts=2))
+    write(collection)
     before = {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()}
-    write(collection, Recipe(texts=2))
+    write(collection)
     assert {file: file.read_bytes() for file in collection.root.rglob("*") if file.is_file()} == before
     with pytest.raises(UserError, match="contains other queries"):
-        write(collection, Recipe(texts=2), seed=1)
+        write(collection, seed=1)
     assert {file for file in collection.root.rglob("*") if file.is_file()} == before.keys()
-
-
-def test_without_dense_search_the_image_itself_is_the_target(collection):
-    write(collection, Recipe(texts=1, targets=0))
-    images = {item.image: item.id for item in collection.all_candidates()}
-    queries = list(collection.queries("train"))
-    assert all(len(query.positives) == 1 for query in queries)
-    assert all(query.positives == (images[query.image],) for query in queries if query.image)
 
 
 def test_a_dataset_without_an_instruction_for_texts_is_refused_in_one_sentence(collection):
