@@ -82,6 +82,11 @@ def draw(root: Path, path: Path, device: str) -> None:
 def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
     run, collection = Run(path), Collection(root)
+    if run.manifest.get("preset") == "folder" and "quantizer" not in run.manifest["stages"]:
+        raise UserError(
+            f"the codes of {path} were not trained on its pictures, and maps compare ways to train; train some, by the "
+            "command that made it and --train"
+        )
     settings, health_with_contrast = recorded_settings(run), compared_health(run)
     index = load_index(run)
     candidates = CandidateTable.read(training_collection(root, settings, run))

@@ -25,7 +25,7 @@ from genius.search import ood_detector
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
-from training import block_index, own_models, pseudo_queries, shipped
+from training import block_index, maps, own_models, pseudo_queries, shipped
 from training.folder import main
 from training.presets import SMALL, settings_for
 from training.shipped import LINKED
@@ -150,6 +150,8 @@ def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_pat
     assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
 
     photographs(tmp_path / "others", 30)
+    with pytest.raises(UserError, match="were not trained on its pictures, and maps compare ways to train"):
+        maps.draw(tmp_path / "run" / "collection" / "pictures", tmp_path / "run", "cpu")
     assert index_command([str(tmp_path / "run"), "add", str(tmp_path / "others"), "--device", "cpu"]) == 0
     index = Index.load(Run(tmp_path / "run").folder("index"))
     assert (index.n, index.config.trained) == (30, 24)  # the first 24 are the same pictures
