@@ -1,7 +1,5 @@
 """The command `genius`: the page, or a subcommand, which is a module that `python -m` runs too."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 

@@ -1,7 +1,5 @@
 """The subcommands of `genius`, and the words by which a command was started."""
 
-from __future__ import annotations
-
 SUBCOMMANDS = {  # name: the module that does it, and what it does
     "folder": ("training.folder", "make folders of images searchable"),
     "collections": ("genius.collections", "build a collection from folders, or check one"),

@@ -1,7 +1,5 @@
 """Errors for users: one sentence that says what is wrong and what to do."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from collections.abc import Iterator

@@ -6,8 +6,6 @@
 The results of several instructions of one example are shown side by side. A run may have no examples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Write files so that a reader, a full disk or a killed process never leaves half of one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

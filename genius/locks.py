@@ -9,8 +9,6 @@ A lock belongs to the open file, not to the thread: taking `manifest_lock` insid
 locks (some network disks) behave as if no one else were there: change a run there from one process at a time.
 """
 
-from __future__ import annotations
-
 import os
 import weakref
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ One function for each kind of file. What a file announces is compared with what 
 size is taken, and whatever does not fit is an OSError or a ValueError of one line. Writers are in files.py.
 """
 
-from __future__ import annotations
-
 import math
 import stat
 import threading

@@ -7,15 +7,13 @@ Cells hold numbers at full precision; their column says how they are shown. The 
 a new measurement needs no change there. A report that is read may be a stranger's: whatever does not fit is refused.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, field
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import pandas as pd
 from pydantic import Field
@@ -149,7 +147,7 @@ class Report:
         write_text(file.with_suffix(".md"), self.to_markdown())
 
     @classmethod
-    def load(cls, file: Path) -> Report:
+    def load(cls, file: Path) -> Self:
         """Raises FileNotFoundError, or UserError for what is no report of this version."""
         try:
             return read_json(file, cls)

@@ -10,8 +10,6 @@ own entries, and replaces the file (`Run.changing`). The files of a replaced par
 holds a ReadLock on them; a later change of that part deletes them then.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -3,12 +3,10 @@
 Plain dataclasses. Nothing here reads a file or holds a model.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from PIL import Image
@@ -36,7 +34,7 @@ class Modality(IntEnum):
         return MBEIR_NAMES[self]
 
     @classmethod
-    def from_mbeir(cls, name: str) -> Modality:
+    def from_mbeir(cls, name: str) -> Self:
         """From the name in M-BEIR files; raises ValueError that lists the choices."""
         try:
             return MODALITY_OF[name]
@@ -46,7 +44,7 @@ class Modality(IntEnum):
             ) from None
 
     @classmethod
-    def of(cls, text: str, image: object | None) -> Modality:
+    def of(cls, text: str, image: object | None) -> Self:
         """The modality of an item with this text and this image; raises ValueError without either."""
         if image is None and not text:
             raise ValueError("an item needs a text, an image, or both")

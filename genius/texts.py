@@ -1,7 +1,5 @@
 """The form in which encoders read texts, and how long a text may be."""
 
-from __future__ import annotations
-
 MAX_TEXT = 10_000  # characters that are tokenized; encoders read far fewer
 MAX_WORD = 1_000  # characters: CLIP's merges take quadratic time in a word
 

@@ -20,6 +20,13 @@ HERE = Path(__file__).parent
 SLOW = 3_600  # seconds that a test marked slow may take; others: `timeout` in pyproject.toml
 MOST = 4  # processes; each needs two gigabytes
 LONG = ("test_readme.py", "test_package.py", "training", "ui", "evaluation", "hostile", "search")  # files and folders
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--use-gl=swiftshader",  # WebGL, for large plots
+    "--enable-unsafe-swiftshader",
+    "--use-fake-device-for-media-stream",  # a camera that shows a test picture, where a page is allowed to see it
+]
 
 
 @pytest.fixture(scope="session")
@@ -41,14 +48,16 @@ def collection(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    """Headless Chromium; skips where there is none. Not longer than a module: an event loop comes with it."""
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    from training.benchmarks.chromium import chromium
-
-    with chromium() as running:
-        if running is None:
+    """Headless Chromium, the system's or playwright's own. Not longer than a module: an event loop comes with it."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        programs = [*map(shutil.which, BROWSERS), playwright.chromium.executable_path]
+        program = next((program for program in programs if program and Path(program).exists()), None)
+        if program is None:
             pytest.skip("no Chromium on this machine; install it to run the browser tests")
+        running = playwright.chromium.launch(executable_path=program, args=BROWSER_FLAGS)
         yield running
+        running.close()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -7,8 +7,6 @@ module is tested by the folder of tests that mirrors its package, its own test f
 mutant runs in a forked process that imports the mutated module in place of the real one.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import importlib.util

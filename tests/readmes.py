@@ -1,7 +1,5 @@
 """The READMEs of the repository, taken apart: blocks of code, commands, links and headings."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -27,7 +27,7 @@ ALLOWED = {  # what each package of genius may import besides itself
     "ui": BASE | {"collections", "examples", "explore", "index", "metrics", "search", "trie"},
 }
 LIBRARIES = {"trie": {"numpy", "torch"}}  # all that a package may import from outside
-PAGE = ("app.py", "genius/app.py", "genius/ui", "training/benchmarks")  # what may import the page
+PAGE = ("app.py", "genius/app.py", "genius/ui")  # what may import the page
 
 
 def module_name(file: Path) -> str:
@@ -79,7 +79,7 @@ def test_training_imports_genius_and_genius_never_training_and_nothing_the_tests
         assert file.is_relative_to(ROOT / "training") or "training" not in roots, file
 
 
-def test_only_the_page_imports_gradio_and_only_the_app_and_measurements_the_page():
+def test_only_the_page_imports_gradio_and_only_the_app_the_page():
     for file in CODE:
         if any(re.match(r"gradio(_client)?\b", name) for name in imported(file)):
             assert file.is_relative_to(ROOT / "genius/ui"), file

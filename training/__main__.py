@@ -7,8 +7,6 @@ python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start i
 accelerate launch -m training COLLECTION RUN.
 """
 
-from __future__ import annotations
-
 import shlex
 
 from genius.collections.mbeir import Collection

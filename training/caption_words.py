@@ -4,8 +4,6 @@ A text of the form "Dog (domestic dog, Canis familiaris): a member of …" has t
 A name is right if it occurs in a caption, word by word; singular and plural count as the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The random generators are seeded with (seed, epoch) at the start of each epoch, 
 optimizer state; on the same CPU the result equals that of an uninterrupted run.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The arguments of the commands of training."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys

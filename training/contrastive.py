@@ -3,30 +3,25 @@
 Shapes: b pairs of a batch, d embedding dim.
 """
 
-from __future__ import annotations
-
 import math
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from genius.models.encoder import Encoder
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.curves import record_epoch
 from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar
 from training.encoder_inputs import InputLoader, Inputs
 from training.instruction_swaps import OWN_INSTRUCTION
+from training.locked import LockedEncoder, LockedLoader
 from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import Pairs
 from training.settings import EncoderSettings
 from training.stage import seconds_per_step
-
-if TYPE_CHECKING:
-    from genius.models.encoder import Encoder
-    from training.locked import LockedEncoder, LockedLoader
 
 BETAS = (0.9, 0.98)  # of AdamW, as in UniIR
 SAMPLE = 1500  # validation queries of the hit rates after each epoch

@@ -4,8 +4,6 @@ RUN/reports/training.json, .md    a table and plots for each stage that trains w
 RUN/reports/health.json, .md      how well IDs distinguish items, and the use of the codes
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -11,8 +11,6 @@ forward passes, and a batch may contain no image, or no text.
 Shapes: n rows of a batch, d dim.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

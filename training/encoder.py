@@ -5,8 +5,6 @@
 Shapes: b pairs of a batch, d embedding dim.
 """
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from dataclasses import asdict

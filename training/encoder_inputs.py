@@ -5,8 +5,6 @@ Every process draws the whole batch; it loads and encodes its slice of the image
 Shapes: b queries or candidates, i of them with an image, t with a text, d embedding dim, s image side, n tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

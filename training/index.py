@@ -5,8 +5,6 @@
 What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path

@@ -9,8 +9,6 @@ last epoch, and a finished one is not repeated. The maps also show queries of th
 Shapes: m items drawn, q queries drawn, d dim, M levels.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
@@ -48,7 +46,7 @@ from training.features import feature_folders, finished_features, share_features
 from training.pairs import CandidateTable
 from training.settings import Settings
 from training.stage import RESUME, only_trainer, recorded_settings, records_stamp
-from training.umap_layout import fill_square, first_layout, layout_correlation, next_layout
+from training.umap_layout import fill_square, first_layout, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
 DEPTHS = (2, 3, 4)  # numbers of codes, modality included; and all of them
@@ -234,10 +232,6 @@ def lay_out_views(
         distinct, group = np.unique(codes[training][:, : view.depth], axis=0, return_inverse=True)
         vectors = quantizers[training].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
-        tqdm.write(
-            f"{view.name}: {len(distinct)} distinct vectors of {len(group)}, "
-            f"correlation with the layout of the features {layout_correlation(layouts[-1], layouts[0]):.2f}"
-        )
     return views, fill_square(np.stack(layouts))
 
 

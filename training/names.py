@@ -7,8 +7,6 @@ holds now; a run that has grown since may be named again. They fit one encoder, 
 trained again needs new ones.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from pathlib import Path

@@ -5,8 +5,6 @@ The image of a query was saved by some other program, so every third indexed ima
 Shapes: m images, t texture statistics.
 """
 
-from __future__ import annotations
-
 import io
 from collections import defaultdict
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Shapes: b pairs of a batch, d dim.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Complete a trained run, and copy it to where it ships from: what serving needs, and what the caller adds."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tempfile

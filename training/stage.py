@@ -1,7 +1,5 @@
 """Run one stage of training, and record its settings, duration and learning curve in the run."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import resource

@@ -5,8 +5,6 @@
 Collection and training run are written to DIR. A killed command resumes where it stopped when you run it again.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

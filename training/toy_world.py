@@ -13,8 +13,6 @@ that fit it. The factors of an item stand in its src_content; those of a text ar
 Training lacks the held-out instructions, and the pairs of shape and colour in HELD_OUT.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import itertools
@@ -25,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
 from PIL import Image, ImageDraw
 
@@ -121,12 +120,12 @@ class Scene:
     background: str
 
     @classmethod
-    def draw(cls, rng: random.Random, split: str) -> Scene:
+    def draw(cls, rng: random.Random, split: str) -> Self:
         """A random scene of this split."""
         scene = cls(**{factor: rng.choice(values) for factor, values in FACTORS.items()})
         return scene if scene.fits(split) else cls.draw(rng, split)
 
-    def changed(self, rng: random.Random, factors: Sequence[str], split: str) -> Scene:
+    def changed(self, rng: random.Random, factors: Sequence[str], split: str) -> Self:
         """The scene with other values of these factors."""
         others = {factor: [value for value in FACTORS[factor] if value != getattr(self, factor)] for factor in factors}
         scene = replace(self, **{factor: rng.choice(values) for factor, values in others.items()})

@@ -9,8 +9,6 @@ vector is laid out once.
 Shapes: n points, d dim, g distinct vectors, v layouts.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -47,13 +45,6 @@ def procrustes(places: np.ndarray, target: np.ndarray) -> np.ndarray:
     spread = np.square(places - center).sum()
     scale = stretch / spread if spread else 1.0
     return (places - center) @ rotation * scale + target_center
-
-
-def layout_correlation(places: np.ndarray, target: np.ndarray) -> float:
-    """Correlation of the places (n, 2) with those of the target: 1 if every point stayed where it was."""
-    centered, centered_target = places - places.mean(0), target - target.mean(0)
-    size = np.sqrt(np.square(centered).sum() * np.square(centered_target).sum())
-    return float((centered * centered_target).sum() / size) if size else 0.0
 
 
 def fill_square(layouts: np.ndarray) -> np.ndarray:

@@ -4,8 +4,6 @@ The fused feature is the embedding itself, the codebooks are those of k-means on
 adds nothing to their geometry: IDs are searched by the distance of their codewords alone.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 Shapes: q queries of a split, s queries of a sample.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

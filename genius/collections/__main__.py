@@ -4,8 +4,6 @@ python -m genius.collections SOURCE... DEST      each SOURCE is FOLDER or NAME=F
 python -m genius.collections --check DIR [--images]
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from pathlib import Path

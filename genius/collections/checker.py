@@ -5,8 +5,6 @@ another one, 90 MB for 5.6 million, and up to 1 KB per candidate whose id is far
 With `images`, also some 60 bytes per image.
 """
 
-from __future__ import annotations
-
 import os
 from array import array
 from collections import defaultdict

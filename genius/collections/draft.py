@@ -4,8 +4,6 @@ Equal texts become one candidate; equal queries become one query with all their 
 the positives of a training query never include a test item.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

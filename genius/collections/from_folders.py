@@ -4,8 +4,6 @@ Each image is read once: it is checked, hashed (identical images are equal posit
 queries of one source are in memory; pools and query files are streamed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ Images of collections and of visitors pass the same checks: three formats, limit
 and a one-sentence error.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import stat

@@ -1,7 +1,5 @@
 """Read the table of instructions: how each dataset is asked for each candidate modality."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from genius.collections.lines import LineError, text_lines

@@ -5,8 +5,6 @@
 `filepath` is optional. `restval`, the part of MSCOCO's validation images that is trained on, becomes train.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,9 +1,8 @@
 """Ids as integer keys: 5.6 million ids take 45 MB as an array and, numbered one by one, 3 MB as a set."""
 
-from __future__ import annotations
-
 import re
 from operator import and_
+from typing import Self
 
 MAX_NUMBER = 2**40
 ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros, so that an id has one spelling
@@ -43,7 +42,7 @@ class KeySet:
         bit = key & (2**PAGE_BITS - 1)
         return page is not None and bool(page[bit >> 3] >> (bit & 7) & 1)
 
-    def isdisjoint(self, other: KeySet) -> bool:
+    def isdisjoint(self, other: Self) -> bool:
         """Whether no key is in both."""
         pages = self._pages.keys() & other._pages.keys()
         return not any(any(map(and_, self._pages[page], other._pages[page])) for page in pages)

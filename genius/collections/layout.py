@@ -1,7 +1,5 @@
 """Names of the files in an M-BEIR directory, as in the published download, and of the files that we add."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

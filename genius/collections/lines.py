@@ -1,7 +1,5 @@
 """Read text files line by line; every error names the file and the line."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -3,14 +3,13 @@
 Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are in memory.
 """
 
-from __future__ import annotations
-
 import errno
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -200,7 +199,7 @@ class RelevanceTable:
         self._queries, self._candidates = queries[order], candidates[order]
 
     @classmethod
-    def read(cls, files: list[Path]) -> RelevanceTable:
+    def read(cls, files: list[Path]) -> Self:
         queries, candidates = array("q"), array("q")
         for file in files:
             for judgment in read_judgments(file):

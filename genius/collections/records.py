@@ -4,8 +4,6 @@ The reader and the checker share these parsers, so both refuse the same lines. E
 file and the line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A rule applies because of the fields that the records have, never because of a d
 (layout.TASKS).
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence

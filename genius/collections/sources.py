@@ -4,8 +4,6 @@ The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or K
 README.md lists its fields.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Iterator

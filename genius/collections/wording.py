@@ -1,7 +1,5 @@
 """Instructions, attribute sentences and questions for the collections that are built from folders."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

@@ -9,13 +9,11 @@ arrays alone: what a locked image tower makes of images has no texts.
 Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -60,7 +58,7 @@ class FeatureFiles(ShardedArrays):
     @classmethod
     def create(
         cls, folder: Path, n: int, phrasings: int, dim: int, source: str, arrays: Sequence[str] = ARRAYS, shard: int = 0
-    ) -> FeatureFiles:
+    ) -> Self:
         """Open a folder to fill it; start again unless it has the same source and phrasings.
 
         source: a checksum of the encoder and its inputs. arrays: those that are kept. shard: inputs of a new folder's
@@ -79,7 +77,7 @@ class FeatureFiles(ShardedArrays):
         return cls(folder)
 
     @classmethod
-    def finished(cls, folder: Path, source: str) -> FeatureFiles:
+    def finished(cls, folder: Path, source: str) -> Self:
         """Open a complete folder. Raises UserError if it is incomplete or has another source."""
         progress = read_progress(folder)
         if progress.get("facts") != source or progress["done"] != progress[ROWS]:

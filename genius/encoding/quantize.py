@@ -3,8 +3,6 @@
 Shapes: n candidates, d dim of z, M levels.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -6,8 +6,6 @@ on several hosts may fill different shards.
 Shapes: n rows.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterable, Sequence

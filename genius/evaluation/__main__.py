@@ -5,8 +5,6 @@ python -m genius.evaluation RUN --beams 1,5,10,20,30,50
 python -m genius.evaluation RUN --beams 30,50 --every-phrasing      # beside the paper's tables
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """The arguments that the evaluation commands share."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Sequence

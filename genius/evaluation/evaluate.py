@@ -22,8 +22,6 @@ Queries are encoded once; a pool is built once and searched for all rows that sh
 Shapes: n items of the index.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

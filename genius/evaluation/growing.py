@@ -13,8 +13,6 @@ writes RUN/reports/growing.json and .md.
 Shapes: q queries, n items of the index.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Shapes: q queries of a row, n items of the index.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

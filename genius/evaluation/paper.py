@@ -13,8 +13,6 @@ Fashion200K and FashionIQ. Where two tables print the same system they sometimes
 FashionIQ and CIRR, in BLIP-FF on OVEN; 3 and 7 in GENIUS trained on COCO); each is as printed.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from collections.abc import Sequence

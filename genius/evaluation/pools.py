@@ -5,8 +5,6 @@ one with all items of the collection, one with the candidates of the evaluated s
 one pool of the collection, there is one of each, with the indexed items.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Shapes: q queries of a row, n items of the index, d embedding dim.
 """
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -63,7 +61,7 @@ class QuerySet:
             for batch in batched(zip(self.queries, self.instructions, strict=True), size):
                 yield list(threads.map(open_query, *zip(*batch, strict=True)))
 
-    def rephrased(self, phrasings: Instructions, number: int) -> QuerySet:
+    def rephrased(self, phrasings: Instructions, number: int) -> Self:
         """The same queries with this phrasing of their instructions, counted modulo the number of phrasings."""
         choices = (
             phrasings[self.row.dataset_id, query.modality, Modality(target)]
@@ -169,7 +167,7 @@ class TargetGroups(NamedTuple):
     none: np.ndarray  # (q,) bool
 
     @classmethod
-    def of(cls, qrels: Qrels, targets: np.ndarray) -> TargetGroups:
+    def of(cls, qrels: Qrels, targets: np.ndarray) -> Self:
         """targets: (n,) bool, the item was a training target."""
         known, positives = qrels.count(targets), np.diff(qrels.offsets)
         return cls((known == positives) & (positives > 0), (known == 0) & (positives > 0))
@@ -218,7 +216,7 @@ class EncodedRow:
     batches: list[EncodedQueries]
 
     @classmethod
-    def encode(cls, engine: Engine, queries: Iterable[list[Query]]) -> EncodedRow:
+    def encode(cls, engine: Engine, queries: Iterable[list[Query]]) -> Self:
         """queries: batches, opened one at a time, and timed as if no picture had been encoded before. Searches need no
         features, so they are not kept.
         """
@@ -257,12 +255,12 @@ class EncodedSplit:
     rows: list[EncodedRow]
 
     @classmethod
-    def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> EncodedSplit:
+    def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> Self:
         """Read and encode them. limit: queries per row. Raises UserError as `read_queries` does."""
         return cls.encode(engine, collection, read_queries(collection, engine.index, split, limit=limit, seed=seed))
 
     @classmethod
-    def encode(cls, engine: Engine, collection: Collection, sets: list[QuerySet]) -> EncodedSplit:
+    def encode(cls, engine: Engine, collection: Collection, sets: list[QuerySet]) -> Self:
         engine.encode(next(sets[0].opened(collection, 1)))  # warm-up: not timed
         rows = [
             EncodedRow.encode(engine, queries.opened(collection, BATCH))

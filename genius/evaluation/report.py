@@ -1,7 +1,5 @@
 """The report of an evaluation: what `python -m genius.evaluation` writes."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple

@@ -6,8 +6,6 @@ the caller provides the background.
 Shapes: t prefixes of the tree, M levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 

@@ -3,11 +3,10 @@
 Shapes: t prefixes of a tree, M levels, w open beams of a level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from typing import Self
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class BeamTree:
             path.append(int(numbers[0]))
         return np.array(path[1:], dtype=np.int64)
 
-    def best(self, limit: int, codes: Sequence[int] = ()) -> BeamTree:
+    def best(self, limit: int, codes: Sequence[int] = ()) -> Self:
         """The part of the tree with the `limit` best IDs, these codes, and a few unsuccessful prefixes per level."""
         drawn = (self.level == self.levels - 1) & (self.fate == Fate.FOUND) & (self.place <= limit)
         drawn[self.lineage(codes)] = True
@@ -78,7 +77,7 @@ class BeamTree:
                 drawn[np.flatnonzero(siblings & (self.level == level) & (self.fate == fate))[:DEAD_ENDS]] = True
         return self._subtree(drawn)
 
-    def _subtree(self, chosen: np.ndarray) -> BeamTree:
+    def _subtree(self, chosen: np.ndarray) -> Self:
         """chosen (t,) bool: must include the ancestors of each chosen prefix."""
         number = np.append(np.cumsum(chosen) - 1, -1)
         part = {field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name != "mass"}

@@ -12,8 +12,6 @@ name says so.
 Shapes: s sampled items, w words.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -32,10 +30,8 @@ from genius.explore.distinctive_words import Word
 from genius.reading import EXACT, one_line, read_json
 from genius.run import Run
 from genius.schema import Modality
+from genius.search.engine import Engine
 from genius.trie.code_table import Matches, Pattern
-
-if TYPE_CHECKING:
-    from genius.search.engine import Engine
 
 PART = "names"
 COMMAND = "python -m training.names RUN"

@@ -1,7 +1,5 @@
 """Parse and format code patterns: as users type them, as the page shows them, and as URLs contain them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -6,25 +6,21 @@ their IDs.
 Shapes: m matching items, s sampled items, d embedding dim.
 """
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from genius.explore.distinctive_words import Vocabulary, Word, distinctive_words
+from genius.index.store import Index
 from genius.metrics.code_health import level_usage
 from genius.metrics.factor_agreement import characteristic_values
 from genius.schema import Modality, Query
+from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable, Matches, Pattern
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
-    from genius.search.engine import Engine
 
 SAMPLE_SIZE = 4_000  # items whose embeddings or texts are read
 MIN_PER_CODE = 10  # sampled items of each sibling

@@ -3,8 +3,6 @@
 Shapes: s systems, k results per system, u distinct items found, n items of the index, d embedding dim.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 import weakref

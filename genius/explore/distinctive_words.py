@@ -10,12 +10,11 @@ subtracted from words and the mean of all images from images, which cancels the 
 Shapes: g groups, t texts, p pictures, w words, d embedding dim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import Self
 
 import numpy as np
 import open_clip
@@ -82,9 +81,7 @@ class Vocabulary:
     near: np.ndarray  # (w,) what the similarity of a word to an image must exceed to be one of its NEAREST
 
     @classmethod
-    def from_texts(
-        cls, texts: Sequence[str], pictures: np.ndarray, encode: Callable[[list[str]], np.ndarray]
-    ) -> Vocabulary:
+    def from_texts(cls, texts: Sequence[str], pictures: np.ndarray, encode: Callable[[list[str]], np.ndarray]) -> Self:
         """The most frequent words of a collection's texts, or common English words if it has too few.
 
         pictures (p, d): embeddings. encode: words -> (w, d) embeddings.

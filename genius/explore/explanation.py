@@ -3,8 +3,6 @@
 Shapes: n items of the index, m requested items, d embedding dim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -3,10 +3,9 @@
 Shapes: m matching items, p distinct pairs of codes, c codes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -21,7 +20,7 @@ class Node:
 
     pattern: Pattern  # for a node of hidden codes, the pattern of the parent
     items: int
-    children: tuple[Node, ...] = ()
+    children: tuple[Self, ...] = ()
     others: int = 0  # number of codes that it stands for, if they are hidden
 
 

@@ -3,25 +3,21 @@
 Shapes: n items, d embedding dim, M levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
+from genius.index.store import Index
 from genius.schema import Query, SearchOptions, SearchResult, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
+from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
-    from genius.search.engine import Engine
 
 EXACT_ITEMS = 200_000  # items; in a larger index describing an item does not read all embeddings
 APPROXIMATE = SearchOptions(mode="scan", k=500, order="cosine")

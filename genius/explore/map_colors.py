@@ -3,23 +3,18 @@
 Shapes: m items on the map, d embedding dim, s neighbors.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
 from genius.explore.map_data import Maps
+from genius.index.store import Index
 from genius.schema import Modality
 from genius.search.candidates import positions_in_lists
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
 
 MAX_GROUPS = 20  # groups with their own color
 NEIGHBORS = 10  # items that determine the position of a query

@@ -10,13 +10,11 @@ A point is an item or a query on the map. Items are identified by id, because ro
 Shapes: v views, m items on the map, q queries on the map.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, Field, with_config
@@ -110,7 +108,7 @@ class Maps:
         )
 
     @classmethod
-    def load(cls, folder: Path) -> Maps:
+    def load(cls, folder: Path) -> Self:
         """Load maps. Raises UserError for damaged or inconsistent files."""
         try:
             config = read_json(folder / "config.json", MapsFile)

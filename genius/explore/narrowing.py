@@ -7,10 +7,9 @@ known for every result, whether or not the beam search kept it; where it would h
 Shapes: s items shown of a level, M levels, k codes of a level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class Narrowing:
         """Items that remain possible at the end."""
         return self.steps[-1].chosen.items
 
-    def branched(self, level: int, code: int, after: Narrowing) -> Narrowing:
+    def branched(self, level: int, code: int, after: Self) -> Self:
         """The same steps with another code at this level, and from there on those of another search.
 
         after: of a search for the same query in which every ID began with the codes up to this one. Raises KeyError if

@@ -3,22 +3,17 @@
 Shapes: n items, d embedding dim, M levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genius.examples import Example
 from genius.explore.map_data import View
+from genius.index.store import Index
 from genius.schema import Modality
 from genius.trie.code_table import Pattern
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
 
 MAX_SHARED_CODES = 4  # codes that the two items of a tour have in common
 MAX_PREFIX_ITEMS = 8  # items that may share these codes; in a larger group two are less alike

@@ -6,8 +6,6 @@ python -m genius.index RUN check             are the files whole, do the codes s
 python -m genius.index RUN compact           merge all segments into one, without removed items
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from functools import partial

@@ -4,11 +4,10 @@ Added items are compared with the trained ones in two ways: the distance of thei
 their IDs, and the number of items that share an ID.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from tqdm import tqdm
@@ -40,7 +39,7 @@ class Buckets:
     largest: int
 
     @classmethod
-    def of(cls, table: IDTable) -> Buckets:
+    def of(cls, table: IDTable) -> Self:
         shared = table.sizes[:-1].astype(np.float64)
         return cls(
             float((np.square(shared).sum() + len(table) - shared.sum()) / len(table)), int(table.sizes.max(initial=1))
@@ -65,7 +64,7 @@ class DriftReport:
     all_buckets: Buckets
 
     @classmethod
-    def of(cls, index: Index) -> DriftReport:
+    def of(cls, index: Index) -> Self:
         """Reads every ID once: seconds for millions."""
         trained, everything = index.config.trained, Buckets.of(index.pool().table)
         before: Buckets | None = everything

@@ -3,8 +3,6 @@
 Databases are merged by SQLite itself: an item's new number is its old one less the removed ones before it.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

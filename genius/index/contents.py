@@ -1,9 +1,8 @@
 """Counts of an index: items by dataset and modality, items added since training, bytes on disk."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class Contents:
     bytes: int  # of all files; segments may be shared with other versions
 
     @classmethod
-    def of(cls, index: Index) -> Contents:
+    def of(cls, index: Index) -> Self:
         """Reads every id once: about a second for a million."""
         config = index.config
         every, added = (Counter(index.records.datasets(first)) for first in (0, config.trained))

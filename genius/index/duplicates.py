@@ -6,8 +6,6 @@ so only items of one bucket are compared.
 Axes: n items, d embedding dim, p pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

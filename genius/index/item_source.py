@@ -1,7 +1,5 @@
 """Sources of items to add to an index: a collection, a folder of images, or the uploads of a visitor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

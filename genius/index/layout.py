@@ -1,7 +1,5 @@
 """The small files of an index folder: sizes, and the instructions that users can choose from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

@@ -10,14 +10,12 @@ those of removed items. Both are in the same order.
 Axes: n rows, t requested rows, s segments, d embedding dim.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,7 +87,7 @@ class RowMap:
 class ConcatenatedArray:
     """Arrays (m, d) of several segments, indexed like one array of n rows, without copying them."""
 
-    def __init__(self, arrays: Sequence[np.ndarray | ConcatenatedArray], kept: np.ndarray | None = None):
+    def __init__(self, arrays: Sequence[np.ndarray | Self], kept: np.ndarray | None = None):
         """arrays: of each segment. kept (n,): positions of the rows, ascending; None: all."""
         self._arrays, self._places = arrays, RowMap([len(array) for array in arrays], kept)
         self.shape: tuple[int, ...] = (len(self._places), *arrays[0].shape[1:])

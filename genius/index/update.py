@@ -6,8 +6,6 @@ step (versions.py). Rows stay as they are; added items get the last ones, and th
 Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M levels.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import re
@@ -16,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from PIL import Image
@@ -62,7 +61,7 @@ class Models:
     run: Run | None = None  # as it was read when they were loaded
 
     @classmethod
-    def load(cls, path: Path, device: str | None = None) -> Models:
+    def load(cls, path: Path, device: str | None = None) -> Self:
         """Raises UserError if a part is missing or damaged."""
         run, chosen = Run(path), usable_device(device)
         folder = run.folder

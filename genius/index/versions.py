@@ -5,8 +5,6 @@ version, whole. Files that do not change are shared by hard links, so a version 
 A version that no one reads any more is deleted when the next but one is made, or later.
 """
 
-from __future__ import annotations
-
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.run import PARTS, Run

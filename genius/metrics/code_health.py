@@ -3,8 +3,6 @@
 Shapes: n items, M levels, k codes of a level.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ independent of the factor and 1 for codes that determine it:
 Shapes: n items, M levels.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -8,10 +8,9 @@ such queries.)
 Shapes: q queries, b queries of a batch, k results, p positives of all queries, n rows of the index, c candidates.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy import stats
@@ -38,7 +37,7 @@ class Qrels:
     rows: np.ndarray  # (p,) int64
 
     @classmethod
-    def from_lists(cls, positives: list[list[int]]) -> Qrels:
+    def from_lists(cls, positives: list[list[int]]) -> Self:
         """positives: one list of index rows per query."""
         lengths = np.array([len(rows) for rows in positives], dtype=np.int64)
         flat = [row for rows in positives for row in rows]

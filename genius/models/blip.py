@@ -5,8 +5,6 @@ An Encoder of them is BLIP-SF: it adds the features of image and text. With a gr
 Shapes: b batch, s image side, n tokens, m image tokens, u width of the image tower, d embedding dim.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

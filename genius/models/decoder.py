@@ -13,12 +13,10 @@ for a beam search.
 Shapes: b queries, d dim of z, M levels, V tokens, k codes of a level, N prefix length, m model width.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -168,7 +166,7 @@ class IDDecoder(nn.Module):
         save_model(self, self.config, folder, half=half)
 
     @classmethod
-    def load(cls, folder: Path) -> IDDecoder:
+    def load(cls, folder: Path) -> Self:
         """A saved decoder in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, DecoderConfig, folder)
 

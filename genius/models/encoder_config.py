@@ -3,8 +3,6 @@
 Sizes are bounded, nothing is downloaded, and no file names code to run.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 

@@ -11,12 +11,10 @@ tokens stand apart, and its text tokens are projected.
 Shapes: b batch, s image side, n tokens, m image tokens, d embedding dim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -49,7 +47,7 @@ class FeatureFusionEncoder(Encoder):
                 self.clip.visual.output_tokens = True
 
     @classmethod
-    def over(cls, encoder: Encoder, layers: int) -> FeatureFusionEncoder:
+    def over(cls, encoder: Encoder, layers: int) -> Self:
         """An encoder with the towers of another one; what fuses them is new. layers: of the fusion, for CLIP-FF.
 
         Raises UserError if a tower does not give its tokens.

@@ -1,7 +1,5 @@
 """Batch norms folded into the convolutions before them: the same function, a seventh to a fifth sooner on a CPU."""
 
-from __future__ import annotations
-
 from timm.layers import BatchNormAct2d, Conv2dSame
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval

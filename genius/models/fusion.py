@@ -8,10 +8,9 @@ branch still contributes ReLU(bias).
 Shapes: b batch, d embedding dim, p width of each branch, h hidden width.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -61,6 +60,6 @@ class Fusion(nn.Module):
         save_model(self, self.config, folder, half=half)
 
     @classmethod
-    def load(cls, folder: Path) -> Fusion:
+    def load(cls, folder: Path) -> Self:
         """A saved fusion module in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, FusionConfig, folder)

@@ -6,8 +6,6 @@ The published start of the codebooks is 1,000 iterations at each of 8 levels, of
 Shapes: n points, k centroids, d dim.
 """
 
-from __future__ import annotations
-
 import faiss
 import numpy as np
 import torch

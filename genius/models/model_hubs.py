@@ -1,7 +1,5 @@
 """Errors and logs of model hubs: Hugging Face's, and the sites that open_clip and timm download from."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

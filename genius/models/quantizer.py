@@ -14,10 +14,9 @@ The first code is one of (`modality_code`):
 Shapes: b batch, d dim, M levels, k codes of a level (3 or K).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -224,7 +223,7 @@ class ResidualQuantizer(nn.Module):
         save_model(self, self.config, folder, half=half, exclude=EMA_BUFFERS)
 
     @classmethod
-    def load(cls, folder: Path) -> ResidualQuantizer:
+    def load(cls, folder: Path) -> Self:
         """A saved quantizer in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, QuantizerConfig, folder, optional=EMA_BUFFERS)
 

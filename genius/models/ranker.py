@@ -20,10 +20,9 @@ candidates, of queries or of wanted items ranked held-out queries no better.
 Shapes: t candidates, b queries, d dim, p parts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import torch
 from pydantic import with_config
@@ -113,6 +112,6 @@ class Ranker(nn.Module):
         save_model(self, self.config, folder, half=half)
 
     @classmethod
-    def load(cls, folder: Path) -> Ranker:
+    def load(cls, folder: Path) -> Self:
         """A saved ranker in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, RankerConfig, folder)

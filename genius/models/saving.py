@@ -4,8 +4,6 @@ The same weights give the same bytes. Weights that are not finite, or of another
 refused.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """The tokenizer that an encoder's configuration names: CLIP's, a shorter one made of it, or one of Hugging Face."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

@@ -4,8 +4,6 @@ A name is an installed package, a local file or folder, or a model of timm (imag
 Where the package of a model is installed, its weights, which are the same, are taken instead of a download.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import textwrap

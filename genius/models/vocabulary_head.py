@@ -6,8 +6,6 @@ by block, so that logits stay in the processor's cache, and in parts: of one lev
 Shapes: r rows, m model width, k codes of a level, V tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 

@@ -8,12 +8,10 @@ Shapes: n items, u distinct IDs, s IDs that several items share, m items or rang
 packed ID.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -128,7 +126,7 @@ class IDTable:
     code_sizes: tuple[int, ...]
 
     @classmethod
-    def build(cls, codes: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> IDTable:
+    def build(cls, codes: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> Self:
         """Sort items by their codes (n, M). rows (n,): their rows of the index; by default 0 … n − 1.
 
         Raises ValueError for an unknown code, for no items, and for a repeated row.
@@ -136,7 +134,7 @@ class IDTable:
         return cls.from_packed(pack(codes, code_sizes), code_sizes, rows)
 
     @classmethod
-    def from_packed(cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> IDTable:
+    def from_packed(cls, packed: np.ndarray, code_sizes: Sequence[int], rows: np.ndarray | None = None) -> Self:
         """As `build`, from packed IDs (n, B). Raises ValueError unless 1 ≤ n < 2³¹ and no row is repeated."""
         rows = np.arange(len(packed)) if rows is None else np.asarray(rows)
         if not 0 < len(packed) < 2**31:
@@ -145,7 +143,7 @@ class IDTable:
         return cls.from_sorted(packed[order], rows[order], tuple(code_sizes))
 
     @classmethod
-    def from_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> IDTable:
+    def from_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> Self:
         """As `from_packed`, of items that are sorted already: by packed ID, then by row."""
         ids = _as_strings(packed)
         repeats = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # positions of items with the ID of the item before
@@ -194,7 +192,7 @@ class IDTable:
         first = self.shared[at]
         return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
 
-    def inserted(self, packed: np.ndarray, rows: np.ndarray) -> IDTable:
+    def inserted(self, packed: np.ndarray, rows: np.ndarray) -> Self:
         """A table with m more items: packed (m, B), rows (m,). Raises ValueError for a row that is already used."""
         rows = np.asarray(rows)
         order = _sorted_order(packed, rows)
@@ -213,7 +211,7 @@ class IDTable:
         keys = self.ids_of(np.arange(len(self))) << 32 | self.rows  # ascend over the whole table
         return np.clip(np.searchsorted(keys, low << 32 | rows), low, high)
 
-    def removed(self, rows: np.ndarray) -> IDTable:
+    def removed(self, rows: np.ndarray) -> Self:
         """A table without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
         gone = np.isin(self.rows, rows)
         unknown = np.setdiff1d(rows, self.rows[gone])

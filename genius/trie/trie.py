@@ -13,13 +13,11 @@ crowded prefixes.
 Shapes: p prefixes given, c children found, n items, x crowded prefixes, e edges, B bytes of a packed ID, M levels.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -89,7 +87,7 @@ class Trie:
         """Memory of the crowded prefixes; packed and shared IDs belong to the table."""
         return sum(array.nbytes for array in self.crowded)
 
-    def below(self, prefix: Sequence[int]) -> Trie:
+    def below(self, prefix: Sequence[int]) -> Self:
         """The same trie, in which only IDs with this prefix are valid; shares all arrays.
 
         The prefix must be one of the trie's. Numbers of IDs and items are those of the whole table.

@@ -3,8 +3,6 @@
 The log gets one line for each refused request, and a traceback only for a fault of ours.
 """
 
-from __future__ import annotations
-
 import html
 import logging
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 import gradio as gr
@@ -34,11 +34,9 @@ from gradio_client.utils import is_file_obj_with_meta, traverse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from genius.errors import UserError
+from genius.search.engine import Engine
 from genius.ui.failures import ENDPOINT_MISMATCH, PAGE_MISMATCH, answer_failures, error_for_caller
 from genius.ui.security import client_network
-
-if TYPE_CHECKING:
-    from genius.search.engine import Engine
 
 QUEUE_FULL = "Too many requests are waiting; try again in a moment."
 CLIENT_SHARE_FULL = "Too many of your requests are waiting; send more when some of them are answered."

@@ -1,14 +1,14 @@
 """The page: header, tabs, and the signals between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import gradio as gr
 import numpy as np
 
+from genius.index.store import Index
 from genius.schema import Modality
+from genius.search.engine import Engine
 from genius.ui.api.layout import api_tab
 from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
@@ -23,10 +23,6 @@ from genius.ui.reports.layout import reports_tab
 from genius.ui.search.layout import search_tab
 from genius.ui.security import UPLOAD_LIFETIME
 from genius.ui.tour.layout import tour_panel
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
-    from genius.search.engine import Engine
 
 
 class TabEntry(NamedTuple):

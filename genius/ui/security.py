@@ -6,8 +6,6 @@ Origin headers, slows down logins, and keeps the login cookie to this site. This
 arguments of the command line are reported before anything slow is loaded.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import time

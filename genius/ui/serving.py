@@ -1,7 +1,5 @@
 """How the page is served: its address, who may open it, how it looks, how it is watched and how it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

@@ -1,7 +1,5 @@
 """A source built into a collection and read back, for the tests of rules and folders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small sources and collections for the tests, written file by file: no help from the code under test."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable

@@ -1,5 +1,6 @@
 """The checker: a good collection has no problem, and each fault is named by file and line."""
 
+import csv
 import json
 import os
 import random
@@ -57,69 +58,19 @@ def another(file, line):
     return lambda root: append(root, file, line)
 
 
-def other(file, line, **fields):
-    """Other fields in one line of a file."""
-    return lambda root: change(root, file, line, **fields)
-
-
 def encode(file, write):
     """The same text in other bytes."""
     return lambda root: (root / file).write_bytes(write((root / file).read_text()))
 
 
-FAULTS = {  # what is done to the collection, and the problem that must be the only one
-    "bad JSON": (another(TEST_POOL, "{"), f"{TEST_POOL}:5: the line is not JSON"),
-    "missing id": (another(TEST_POOL, '{"txt": "x", "modality": "text"}'), f"{TEST_POOL}:5: the field did is missing"),
-    "missing modality": (
-        another(TEST_POOL, '{"did": "9:5", "txt": "x"}'),
-        f"{TEST_POOL}:5: the field modality is missing",
-    ),
-    "duplicate candidate": (
-        another(LOCAL_POOL, '{"did": "9:2", "txt": "a red square", "modality": "text"}'),
-        f"{LOCAL_POOL}:3: the candidate 9:2 is repeated",
-    ),
+FAULTS = {  # what is done to the collection, and the problem that must be the only one; others are in faults.tsv
     "duplicate query": (
         lambda root: write_jsonl(root / QUERY_FILE, [*QUERIES, QUERIES[0]]),
         f"{QUERY_FILE}:3: the query 9:11 is repeated",
     ),
-    "unknown modality": (
-        another(TEST_POOL, '{"did": "9:5", "txt": "x", "modality": "sound"}'),
-        f"{TEST_POOL}:5: modality: modality 'sound' is unknown",
-    ),
-    "contradicting modality": (
-        other(LOCAL_POOL, 1, img_path="images/b.png"),
-        f"{LOCAL_POOL}:1: the modality is given as 'text', but the line contains 'image,text'",
-    ),
-    "two modalities": (
-        other(LOCAL_POOL, 1, img_path="images/b.png", modality="image,text"),
-        f"{LOCAL_POOL}:1: the candidate 9:2 is 'image,text' here, but 'text' in an earlier line",
-    ),
-    "absolute path": (
-        another(TEST_POOL, '{"did": "9:5", "img_path": "/x", "modality": "image"}'),
-        f"{TEST_POOL}:5: img_path: '/x' leaves the collection",
-    ),
-    "path upwards": (
-        another(TEST_POOL, '{"did": "9:5", "img_path": "../x", "modality": "image"}'),
-        f"{TEST_POOL}:5: img_path: '../x' leaves the collection",
-    ),
     "missing image": (
         lambda root: (root / "images/b.png").unlink(),
         f"{QUERY_FILE}:1: the image 'images/b.png' is missing",
-    ),
-    "folder as image": (
-        other(QUERY_FILE, 1, query_img_path="images"),
-        f"{QUERY_FILE}:1: the image 'images' is missing",
-    ),
-    "unknown query in qrels": (another(QRELS, "9:99 0 9:2 1 3"), f"{QRELS}:3: the query 9:99 is in no query file"),
-    "unknown candidate in qrels": (another(QRELS, "9:11 0 9:99 1 3"), f"{QRELS}:3: the candidate 9:99 is in no pool"),
-    "unknown positive": (
-        other(QUERY_FILE, 1, pos_cand_list=["9:2", "9:98"]),
-        f"{QUERY_FILE}:1: the candidate 9:98 is in no pool",
-    ),
-    "short judgment": (another(QRELS, "9:11 9:2"), f"{QRELS}:3: expected: query id, 0, candidate id"),
-    "foreign qrels": (
-        another("qrels/test/mbeir_cars_task0_test_qrels.txt", "9:11 0 9:2 1 3"),
-        "qrels/test/mbeir_cars_task0_test_qrels.txt:0: belongs to no query file",
     ),
     "no instruction": (
         lambda root: (root / INSTRUCTIONS).write_text("text\ttext\tshapes\t9\tGo.\n"),
@@ -141,10 +92,6 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         another("query/test/mbeir_shapes_task0_test.jsonl", " \n"),
         "query/test/mbeir_shapes_task0_test.jsonl:0: the file is empty",
     ),
-    "other task": (
-        other(QUERY_FILE, 1, task_id=6),
-        f"{QUERY_FILE}:1: the query's task_id is 6, but the file is of task 3",
-    ),
     "other dataset": (
         lambda root: (
             change(root, QUERY_FILE, 2, qid="8:12"),
@@ -152,10 +99,6 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
             append(root, INSTRUCTIONS, "image\ttext\tshapes\t8\tGo."),
         ),
         f"{QUERY_FILE}:2: the query 8:12 is of dataset 8, but earlier queries of shapes are of 9",
-    ),
-    "candidate of the local pool alone": (
-        another(LOCAL_POOL, '{"did": "9:5", "txt": "x", "modality": "text"}'),
-        f"{LOCAL_POOL}:3: the candidate 9:5 is in no global pool, so training leaves it out",
     ),
     "no local pool": (
         lambda root: (root / LOCAL_POOL).unlink(),
@@ -187,20 +130,27 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         lambda root: shutil.copy(root / TRAIN_POOL, root / "cand_pool/local"),
         "cand_pool/local/mbeir_union_train_cand_pool.jsonl:0: a global pool has the same name",
     ),
-    "odd name": (
-        another("query/test/shapes.jsonl", "{}"),
-        "query/test/shapes.jsonl:0: the name does not follow M-BEIR's scheme",
-    ),
 }
+with Path(__file__).with_name("faults.tsv").open(encoding="utf-8") as stream:
+    LINES = {line["fault"]: line for line in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_is_the_only_problem_reported_with_file_and_line(root, fault):
     spoil, expected = FAULTS[fault]
     spoil(root)
-    found = problems(root)
-    assert found and found[0].startswith(expected)
-    assert len(found) == 1
+    (problem,) = problems(root)
+    assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize("fault", LINES.values(), ids=LINES)
+def test_a_fault_of_one_line_is_the_only_problem_reported_with_file_and_line(root, fault):
+    if fault["added line"]:
+        append(root, fault["file"], fault["added line"])
+    else:
+        change(root, fault["file"], 1, **json.loads(fault["fields of line 1"]))
+    (problem,) = problems(root)
+    assert problem.startswith(f"{fault['file']}:{fault['problem']}")
 
 
 def test_a_link_out_of_the_collection_is_a_problem(root, tmp_path):
@@ -283,10 +233,13 @@ def test_stages_that_a_collection_is_too_small_for_are_warnings(root):
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [
-        (other(QUERY_FILE, 2, neg_cand_list=["9:98"]), f"{QUERY_FILE}:2: the negative 9:98 is in no pool"),
+        (
+            lambda root: change(root, QUERY_FILE, 2, neg_cand_list=["9:98"]),
+            f"{QUERY_FILE}:2: the negative 9:98 is in no pool",
+        ),
         (lambda root: (root / QRELS).write_text("9:11 0 9:2 0 3\n"), f"{QRELS}:0: judges no candidate relevant"),
         (
-            other(LOCAL_POOL, 1, txt="x"),
+            lambda root: change(root, LOCAL_POOL, 1, txt="x"),
             f"{LOCAL_POOL}:1: the candidate 9:2 has another text or image than in an earlier",
         ),
     ],

@@ -1,7 +1,5 @@
 """A micro collection of three (task, dataset) rows, and an untrained run over it."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

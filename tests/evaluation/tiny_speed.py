@@ -1,7 +1,5 @@
 """A benchmark that takes a second: a small random decoder over a few hundred IDs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

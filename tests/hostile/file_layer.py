@@ -4,8 +4,6 @@
 which writes by `os.write`), statements of SQLite that write, and what safetensors writes. Each call has a number.
 """
 
-from __future__ import annotations
-
 import _pyio
 import builtins
 import errno

@@ -1,7 +1,5 @@
 """A decoder for tests: seeded log-probabilities of every prefix, known in advance."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

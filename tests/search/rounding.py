@@ -1,7 +1,5 @@
 """Which results no rounding can change, and results that are equal up to rounding, which depends on the batch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from genius.schema import SearchOptions, SearchResult

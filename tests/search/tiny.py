@@ -1,7 +1,5 @@
 """Tiny real models and a run made of them, untrained but seeded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import cache

@@ -5,8 +5,6 @@ Written from the documented names and shapes alone, without the package's models
 configuration pickled under OmegaConf's class names.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections import defaultdict

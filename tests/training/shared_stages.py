@@ -7,8 +7,6 @@ locked=RUN trains the heads of an encoder whose locked towers lie in RUN/../towe
 GRADIENTS=FILE writes the gradients of two losses of a batch of which the processes have unequal shares.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Settings that train every stage in seconds, and ways to end a training early."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

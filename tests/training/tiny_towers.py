@@ -1,7 +1,5 @@
 """Pretrained towers with random weights, and a collection that heads behind them can learn."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """A page over a made-up engine, served once for all tests of this folder."""
 
-from __future__ import annotations
-
 import json
 import threading
 import uuid

@@ -1,7 +1,5 @@
 """An engine that made everything up."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Maps with places that mean nothing, and a page over a tiny run that has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

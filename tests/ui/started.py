@@ -1,7 +1,5 @@
 """app.py as a process of its own, as a host starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A page over a tiny run of real models that were not trained, and the callbacks of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

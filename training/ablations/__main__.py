@@ -9,8 +9,6 @@ the test queries. Results are kept in RUN/ablations: a killed command resumes wh
 and further tables and seeds train only what is new.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -13,8 +13,6 @@ A scheme turns the candidates into codes and the number of codes at each level. 
 Shapes: n candidates, d embedding dim, M levels, k codes of a level.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

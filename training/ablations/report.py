@@ -6,8 +6,6 @@ paired by seed. One seed has no intervals, and decides nothing.
 Shapes: s seeds, c columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt

@@ -6,8 +6,6 @@ RUN/ablations/work-…/                         fusion, quantizer and fused feat
                                               deleted when all of them are measured
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

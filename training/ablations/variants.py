@@ -8,8 +8,6 @@ variant whose settings of them are equal. The encoders of Tables S8 and S9 are v
 Tables with S are those of the supplement; published figures of S7, S8 and S9 are those of genius/evaluation/published.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ out, in the output and in the run's manifest. A decoder keeps the quantizer it w
 checkpoint; --rq is compared with it, and used only if there is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

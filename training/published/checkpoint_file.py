@@ -8,13 +8,11 @@ object that does nothing: OmegaConf is not needed, and no code of the file or of
 memory-mapped, so weights that are not used are not read.
 """
 
-from __future__ import annotations
-
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -58,7 +56,7 @@ class Checkpoint:
         self._weights = dict(weights)
 
     @classmethod
-    def read(cls, file: Path) -> Checkpoint:
+    def read(cls, file: Path) -> Self:
         """Raises UserError if the file is not such a checkpoint, or pickles a class that is not allowed."""
         if not file.is_file():
             raise UserError(f"{file} does not exist")

@@ -4,8 +4,6 @@ Sizes are inferred from the shapes of some weights, and every other weight has t
 codes, whose numbering emerged in training.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from math import isqrt
 from typing import Any

@@ -1,10 +1,8 @@
 """What the Codes tab does: opens a pattern, shows a page of items or one item, measures the use of the levels."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import numpy as np
@@ -13,6 +11,7 @@ from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
+from genius.index.store import Index
 from genius.metrics.code_health import bucket_histogram, table_health
 from genius.reports import Missing, read_report
 from genius.schema import Modality
@@ -21,9 +20,6 @@ from genius.ui.codes import view
 from genius.ui.common import formatting
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import chosen_item_view
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
 
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
 

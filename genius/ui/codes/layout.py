@@ -1,7 +1,5 @@
 """The Codes tab: the items of a code or pattern, its place in the hierarchy and its meaning."""
 
-from __future__ import annotations
-
 import gradio as gr
 
 from genius.explore.code_patterns import MAX_PATTERN_LENGTH

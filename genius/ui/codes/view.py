@@ -1,7 +1,5 @@
 """Data for the panels of the Codes tab, as plain JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +12,7 @@ from genius.metrics.factor_agreement import REPORTED_AS
 from genius.reports import Cell, Report, Table
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
-from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent
+from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
 
 ChildWords = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
 Label = Callable[[Pattern], str]  # what the items of a prefix have in common; empty if that is not known
@@ -260,16 +258,10 @@ def codes_table(
         return [name, *cells(f"{items:,}", (percent(share), share), label(prefix) or words_of(code, words))]
 
     largest_first = sorted(zip(codes, counts, strict=True), key=lambda entry: -entry[1])
-    return {
-        "tables": [
-            {
-                "caption": f"Codes of level {level} that follow {format_pattern(pattern) or 'the start'}",
-                "note": f"The largest {MAX_ROWS:,} of {len(codes):,} codes." if len(codes) > MAX_ROWS else "",
-                "columns": ["code", "items", "share", "in common"],
-                "rows": [row(code, items) for code, items in largest_first[:MAX_ROWS]],
-            }
-        ]
-    }
+    rows = [row(code, items) for code, items in largest_first[:MAX_ROWS]]
+    caption = f"Codes of level {level} that follow {format_pattern(pattern) or 'the start'}"
+    note = f"The largest {MAX_ROWS:,} of {len(codes):,} codes." if len(codes) > MAX_ROWS else ""
+    return {"tables": [table(caption, ["code", "items", "share", "in common"], rows, note)]}
 
 
 def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
@@ -287,63 +279,50 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
     ]
     shares = [(size, ids, size * ids / health["items"]) for size, ids in buckets]
     shared_ids = [cells(count(size, "item"), f"{ids:,}", (percent(share), share)) for size, ids, share in shares]
-    return {
-        "tables": [
-            {
-                "caption": "Levels",
-                "columns": ["level", "codes", "used", "unused", "effective codes"],
-                "rows": levels,
-                "note": "Unused codes have no items. Effective codes: how many codes of equal size would "
-                "divide the items as finely; it is 1 if one code has all items.",
-            },
-            {
-                "caption": "Items that share an ID",
-                "columns": ["items per ID", "IDs", "share of all items"],
-                "rows": shared_ids[:MAX_ROWS],
-                "note": f"A bucket holds the items of one ID. There are {health['ids']:,} IDs for "
-                f"{count(health['items'], 'item')}: {percent(health['items_alone'])} of the items "
-                f"have one of their own, and the largest bucket holds {count(health['largest_bucket'], 'item')}. "
-                f"The first code tells the kind of {percent(health['modality_purity'])} of the items.",
-            },
-        ]
-    }
+    of_levels = table(
+        "Levels",
+        ["level", "codes", "used", "unused", "effective codes"],
+        levels,
+        "Unused codes have no items. Effective codes: how many codes of equal size would divide the items as finely; "
+        "it is 1 if one code has all items.",
+    )
+    of_buckets = table(
+        "Items that share an ID",
+        ["items per ID", "IDs", "share of all items"],
+        shared_ids[:MAX_ROWS],
+        f"A bucket holds the items of one ID. There are {health['ids']:,} IDs for {count(health['items'], 'item')}: "
+        f"{percent(health['items_alone'])} of the items have one of their own, and the largest bucket holds "
+        f"{count(health['largest_bucket'], 'item')}. The first code tells the kind of "
+        f"{percent(health['modality_purity'])} of the items.",
+    )
+    return {"tables": [of_levels, of_buckets]}
 
 
 def factors_view(report: Report) -> dict[str, Any]:
     """How much the codes of each level tell about the items' factors, from the report of retrieval."""
-    measured = {table.title.removeprefix(REPORTED_AS): table for table in report.tables}
+    measured = {reported.title.removeprefix(REPORTED_AS): reported for reported in report.tables}
 
-    def view_of(caption: str, note: str, table: Table) -> dict[str, Any]:
-        levels = [at for at, column in enumerate(table.columns) if column.name.startswith("level ")]
-        return {
-            "caption": caption,
-            "note": note,
-            "columns": ["factor", *(table.columns[at].name for at in levels)],
-            "rows": [[{"text": str(row[0])}, *(_shaded_cell(row[at]) for at in levels)] for row in table.rows],
-        }
+    def view_of(caption: str, reported: Table, note: str) -> dict[str, Any]:
+        levels = [at for at, column in enumerate(reported.columns) if column.name.startswith("level ")]
+        rows = [[{"text": str(row[0])}, *(_shaded_cell(row[at]) for at in levels)] for row in reported.rows]
+        return table(caption, ["factor", *(reported.columns[at].name for at in levels)], rows, note)
 
     if not {"in modality", "given prefix"} <= measured.keys():
-        return {
-            "tables": [],
-            "note": "The collection does not say what its items are made of (their factors), such as kind or color.",
-        }
-    return {
-        "tables": [
-            view_of(
-                "Each level alone",
-                "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 "
-                "is all (adjusted mutual information among items of one kind).",
-                measured["in modality"],
-            ),
-            view_of(
-                "Given the earlier codes",
-                "What a level adds to the codes before it: the share of what they leave open about a property that it "
-                "settles, beyond chance; empty where nothing is open.",
-                measured["given prefix"],
-            ),
-        ],
-        "note": "",
-    }
+        note = "The collection does not say what its items are made of (their factors), such as kind or color."
+        return {"tables": [], "note": note}
+    alone = view_of(
+        "Each level alone",
+        measured["in modality"],
+        "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 is all "
+        "(adjusted mutual information among items of one kind).",
+    )
+    added = view_of(
+        "Given the earlier codes",
+        measured["given prefix"],
+        "What a level adds to the codes before it: the share of what they leave open about a property that it settles, "
+        "beyond chance; empty where nothing is open.",
+    )
+    return {"tables": [alone, added], "note": ""}
 
 
 def _shaded_cell(value: Cell) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The form of the Collection tab that adds items, removes them and merges segments."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

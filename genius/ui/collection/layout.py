@@ -1,9 +1,7 @@
 """The Collection tab: what is indexed, whether it still fits the training, and a form to edit it."""
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import numpy as np
@@ -12,14 +10,12 @@ from genius.errors import UserError
 from genius.explore.map_data import read_maps
 from genius.index.check import DriftReport, advice
 from genius.index.contents import Contents
+from genius.index.store import Index
 from genius.ui.collection import view
 from genius.ui.collection.editing import EditingForm
 from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.item_card import search_with_chosen
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
 
 PAGE_SIZE = 24  # items of a page
 

@@ -1,7 +1,5 @@
 """Data for the panels of the Collection tab, as plain JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Added, Removed
 from genius.schema import Item, Modality
-from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, tile
+from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table, tile
 
 MAX_UNKNOWN = 10  # ids that are listed
 MAX_ID_LENGTH = 100  # characters of an id that are shown
@@ -34,16 +32,8 @@ def contents_view(contents: Contents, names: Mapping[int, str]) -> dict[str, Any
     rows = [row(_title(dataset, names), dataset.modalities, dataset.added) for dataset in contents.datasets]
     if len(rows) > 1:
         rows.append(row("all", contents.modalities, contents.added))
-    return {
-        "tables": [
-            {
-                "caption": "What is indexed",
-                "columns": ["dataset", "items", *(MODALITY_NAMES[modality] for modality in present), *added_column],
-                "rows": rows,
-                "note": " ".join(_contents_sentences(contents)),
-            }
-        ]
-    }
+    columns = ["dataset", "items", *(MODALITY_NAMES[modality] for modality in present), *added_column]
+    return {"tables": [table("What is indexed", columns, rows, " ".join(_contents_sentences(contents)))]}
 
 
 def _contents_sentences(contents: Contents) -> list[str]:
@@ -99,17 +89,9 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
         ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(all_buckets.mean, 3)],
         ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{all_buckets.largest:,}"],
     ]
-    return {
-        "tables": [
-            {
-                "caption": "How well items fit their codes",
-                "columns": ["", "as trained", "added since", "all"],
-                "rows": [cells(*row) for row in rows],
-                "note": f"An item is far from its codes if {percent(QUANTILE)} of the trained items of its kind are "
-                "closer to theirs.",
-            }
-        ]
-    }
+    columns, most = ["", "as trained", "added since", "all"], percent(QUANTILE)
+    note = f"An item is far from its codes if {most} of the trained items of its kind are closer to theirs."
+    return {"tables": [table("How well items fit their codes", columns, [cells(*row) for row in rows], note)]}
 
 
 def _error(error: float | None) -> str:

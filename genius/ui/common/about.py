@@ -1,11 +1,9 @@
 """What the About panel says: what the collection is, what to try, and how to use a collection of your own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from genius.schema import Modality
 from genius.ui.common.formatting import MODALITY_NAMES, count
@@ -28,7 +26,7 @@ class About:
     ask_by_text: tuple[str, ...] = ()  # the same for a text alone
 
     @classmethod
-    def read(cls, run: Path, manifest: Mapping[str, Any]) -> About:
+    def read(cls, run: Path, manifest: Mapping[str, Any]) -> Self:
         """What is not a text, or too long, is left out or cut."""
         about = manifest.get("about")
         about = about if isinstance(about, Mapping) else {}

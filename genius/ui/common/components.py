@@ -1,7 +1,5 @@
 """What all tabs use: panels that never run data, uploads that nothing has opened, choices that several tabs offer."""
 
-from __future__ import annotations
-
 import json
 import threading
 import uuid

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 from gradio.events import Dependency
@@ -20,15 +20,13 @@ from gradio.events import Dependency
 from genius.errors import UserError
 from genius.examples import Example, read_examples
 from genius.explore.code_names import CodeNamer
+from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
+from genius.search.engine import Engine
 from genius.ui.common.about import About
 from genius.ui.common.components import UNLIMITED, Panel
 from genius.ui.common.formatting import data_uri, is_prefix, item_label
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
-    from genius.search.engine import Engine
 
 
 @dataclass(frozen=True)

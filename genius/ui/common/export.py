@@ -1,7 +1,5 @@
 """Results as CSV and JSON files. They are sent with the results; no file is kept on the server."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@ gr.Plot has no such events, bundles another version of plotly.js and loses the z
 is a separate component that uses the plotly.js of the installed plotly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How numbers, IDs, items and queries are written, wherever a tab shows them. No widget, no markup, no model."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -47,6 +45,11 @@ def count(n: int, noun: str) -> str:
 def cells(*row: str | tuple[str, float]) -> list[dict[str, Any]]:
     """A row of a table as table.js draws it: texts, or a text with a bar of a length from 0 to 1."""
     return [{"text": cell} if isinstance(cell, str) else {"text": cell[0], "bar": cell[1]} for cell in row]
+
+
+def table(caption: str, columns: Sequence[str], rows: Sequence[list[dict[str, Any]]], note: str = "") -> dict[str, Any]:
+    """A table as table.js draws it; rows of `cells`."""
+    return {"caption": caption, "columns": columns, "rows": rows, "note": note}
 
 
 def percent(share: float) -> str:

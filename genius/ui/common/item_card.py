@@ -1,9 +1,7 @@
 """The card of one item, which several tabs show: the item, its ID and its nearest neighbors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 from gradio.events import Dependency
@@ -11,12 +9,10 @@ from gradio.events import Dependency
 from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
 from genius.schema import Item
+from genius.search.engine import Engine
 from genius.ui.common import formatting
 from genius.ui.common.components import LATEST, UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context, Shared
-
-if TYPE_CHECKING:
-    from genius.search.engine import Engine
 
 NEIGHBOURS = 8
 

@@ -11,8 +11,6 @@ links.js writes it. Where the page itself opens a tab, as for a code, the browse
 an uploaded picture has no address.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -4,8 +4,6 @@ Its own policy (Content-Security-Policy) forbids scripts and requests of any kin
 so what items or visitors wrote can run nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest

@@ -1,11 +1,9 @@
 """What the Compare tab does: builds the HNSW graph, and answers one query by every system."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import gradio as gr
 import numpy as np
@@ -39,7 +37,7 @@ class ComparedQuery:
     modality: Modality | None = None  # to which the results are restricted
 
     @classmethod
-    def of(cls, last: LastQuery) -> ComparedQuery:
+    def of(cls, last: LastQuery) -> Self:
         result = last.result
         return cls(last.description, result.embedding, result.z, result.milliseconds, last.options.modality)
 

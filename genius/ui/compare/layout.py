@@ -1,7 +1,5 @@
 """The Compare tab: one query, answered by generation, geometry, the decoder alone and dense search."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import gradio as gr

@@ -1,10 +1,8 @@
 """What the Map tab does: draws a map, describes the point that was clicked, lists the points that were selected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import numpy as np
@@ -14,6 +12,7 @@ from genius.errors import UserError
 from genius.explore.distinctive_words import Word, distinctive_words
 from genius.explore.map_colors import Group, Palette, map_picture, nearest_points
 from genius.explore.map_data import Maps
+from genius.index.store import Index
 from genius.schema import Item
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
@@ -21,9 +20,6 @@ from genius.ui.common.formatting import data_uri, tile
 from genius.ui.common.item_card import chosen_item_view, item_card_view
 from genius.ui.map import view
 from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_traces, map_figure
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
 
 MAX_TILES = 48  # of a selection
 MAX_OTHER_ITEMS = 3_000  # with whose texts those of a selection are compared

@@ -5,8 +5,6 @@ A point's customdata is the number of its item, or −1 − the number of a quer
 Shapes: m items drawn, q queries drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

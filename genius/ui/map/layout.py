@@ -1,7 +1,5 @@
 """The Map tab: items and queries laid out by features or codes; click a point or select many."""
 
-from __future__ import annotations
-
 import gradio as gr
 
 from genius.errors import UserError

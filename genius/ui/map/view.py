@@ -1,7 +1,5 @@
 """Data for the panels of the Map tab, as plain JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

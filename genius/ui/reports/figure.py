@@ -1,7 +1,5 @@
 """A plot of a report as a plotly figure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from textwrap import wrap

@@ -1,7 +1,5 @@
 """The Reports tab: every report of the run, as plots and tables. A new report needs no change here."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The blend panel: how the generated ID and the results change from the query to one of its results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

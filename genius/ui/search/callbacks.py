@@ -1,7 +1,5 @@
 """What the Search tab does: it searches for the form, an example, an item, a past search or another tab."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A search as a visitor asked for it, and the last ones. A browser stores them, so all that comes back is checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The Search tab: from a picture, a text and an instruction to cards, generated IDs and timings."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Events of one kind wait for each other, those of different kinds do not: an exam
 searched later. A gr.State hands the same `Newest` to all events of a visitor, as the last of their inputs.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import wraps

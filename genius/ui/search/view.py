@@ -1,7 +1,5 @@
 """Data for the panels of the Search tab, as plain JSON made from search results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

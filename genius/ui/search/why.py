@@ -1,10 +1,8 @@
 """The Why panel of the Search tab: the path of one result through the beam search, traced on request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import gradio as gr
 import numpy as np
@@ -46,7 +44,7 @@ class TracedSearch:
     explained_id: str = ""  # of the hit that the panel explains
 
     @classmethod
-    def of(cls, last: LastQuery, engine: Engine) -> TracedSearch:
+    def of(cls, last: LastQuery, engine: Engine) -> Self:
         result = last.result
         if result.trace is None or not result.trace.levels:
             query = EncodedQueries.from_vectors(result.embedding[None], result.z[None])

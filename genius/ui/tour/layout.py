@@ -3,13 +3,11 @@
 The steps come from the run (genius.explore.tour). The address of a step is ?tour=2.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import pandas as pd
@@ -19,12 +17,10 @@ from genius.examples import Example
 from genius.explore.code_patterns import format_pattern
 from genius.explore.map_data import View, read_maps
 from genius.explore.tour import Tour, TourStep, tour_of
+from genius.index.store import Index
 from genius.ui.common.components import LATEST, UNQUEUED, Panel
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.formatting import data_uri, shared_prefix, small_webp, tile
-
-if TYPE_CHECKING:
-    from genius.index.store import Index
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 # By TourStep: the elem_id of the part of the page that it is about, and what it says

@@ -1,7 +1,5 @@
 """Tiny versions of the six sets, with pictures of noise, for the tests of the photo collection."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

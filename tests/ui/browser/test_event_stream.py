@@ -1,7 +1,5 @@
 """The stream of answers while it ends, a stream that breaks off, and an event that is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from genius.ui.gradio_hooks import QUEUE_FULL

@@ -1,7 +1,5 @@
 """Reports as commands write them, for tests of the page; every text of one of them would run if it were markup."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
