@@ -52,12 +52,14 @@ def index_in_blocks(arguments: Arguments) -> None:
         run.path / "features" / "candidates", len(candidates), 1, encoder.dim, source, shard=BLOCK
     )
 
-    def index_until(block: int) -> None:
-        while (done := len(indexed)) <= block:
-            index_block(arguments, collection, candidates, files, done)
-            indexed.append(done)
+    blocks = iter(range(-(-len(candidates) // files.shard_size)))
 
-    indexed: list[int] = []  # blocks
+    def index_until(last: int) -> None:
+        for block in blocks:
+            index_block(arguments, collection, candidates, files, block)
+            if block == last:
+                break
+
     files.fill(
         encoder,
         ((item.image, [item.text]) for item in collection.all_candidates()),
@@ -69,7 +71,7 @@ def index_in_blocks(arguments: Arguments) -> None:
     )
     if not run.has("decoder"):
         publish_codes(run, files, candidates.modalities, arguments.settings)
-    index_until(-(-len(candidates) // files.shard_size) - 1)
+    index_until(len(candidates))
     judge_pictures(arguments, collection)
     run.record(**{INDEXED: True})
 

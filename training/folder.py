@@ -42,7 +42,7 @@ from training.distributed import barrier, broadcast_object, default_workers, ini
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import SMALL, settings_for
-from training.settings import Settings, with_changes, with_stage_changes
+from training.settings import with_changes, with_stage_changes
 from training.shipped import LINKED, SHIPPED, embedding_dim, photo_run
 from training.stage import RESUME, is_done, only_trainer, run_stage
 
@@ -80,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     device = init_distributed(options.device)
     arguments = stage_arguments(options, device)
-    check_changes(arguments.settings, options.set, options.train)
+    arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
+    check_changes(options.set, options.train)
     with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
         make_searchable(options.sources, arguments, options.set, options.train)
     print(f"done: {shlex.join(['python', 'app.py', '--run', str(options.run)])}")
@@ -102,9 +103,8 @@ def stage_arguments(options: argparse.Namespace, device: torch.device) -> Argume
     return Arguments(root, options.run, "folder", settings, str(device), default_workers(device))
 
 
-def check_changes(settings: Settings, changes: Sequence[str], learn: bool) -> None:
-    """Raises UserError for a setting that is unknown, impossible, settled before the others, or of no use."""
-    with_stage_changes(settings, *changes)
+def check_changes(changes: Sequence[str], learn: bool) -> None:
+    """Raises UserError for a setting that is settled before the others, or of no use."""
     for change in changes:
         if change.startswith("encoder."):
             raise UserError(
