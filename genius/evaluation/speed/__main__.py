@@ -1,9 +1,10 @@
-"""Time the search: transformers' `generate`, our modes and faiss, side by side; writes OUT/speed.json and speed.md.
+"""Time the search: transformers, our generation and scan, and faiss side by side; writes OUT/speed.json and speed.md.
 
     python -m genius.evaluation.speed OUT
     python -m genius.evaluation.speed OUT --run RUN
     python -m genius.evaluation.speed OUT --run RUN --collection COLLECTION
-    python -m genius.evaluation.speed OUT --items 10000 --systems "generate;exact;both;scan"
+    python -m genius.evaluation.speed OUT --items 10000 --systems "transformers;generate;scan;both"
+    python -m genius.evaluation.speed OUT --run RUN --parts realistic --items 100000000 --systems "scan;prefixes"
 
 Random IDs by default; with --run also the run's IDs, the paper's Figure 4 and a whole query; with --collection also
 hit rates of its test queries, and which index of faiss equals each mode. An interrupted benchmark writes what it has.

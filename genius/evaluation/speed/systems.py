@@ -22,18 +22,20 @@ from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
-from genius.search.candidates import Candidates, CandidateSearch
+from genius.search.candidates import SCANNED, SHARE, Candidates, CandidateSearch
+from genius.search.codewords import Codewords
 from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.search.scan import compiling
+from genius.search.scan import Scan, compiling, squared_norms
 from genius.trie.pool import Pool
 
-K = 50  # results
+K = 50  # results; of a scan SCANNED, which are re-ranked
 EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
 PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
 MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in float32
-MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 1_000_000}  # larger collections leave these out: they take long to build
+MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 5_600_000}  # larger collections leave these out: they take long to build
+BLOCK = 16_384  # IDs that are converted at once
 MAX_TRAINING, DIMS_PER_BYTE = 50_000, 8  # vectors that IVF-PQ is trained on; dims that it keeps in a byte
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up
 DEAD_END = [0]  # after an invalid prefix, which a beam of probability 0 may be
@@ -45,7 +47,7 @@ AllowedTokens = Callable[[int, Tensor], list[int]]  # query number, tokens so fa
 class System:
     """A system over one collection, built."""
 
-    search: Callable[[EncodedQueries], Any]  # -> rows (b, K), best first, padded with −1; of generate, see Generate
+    search: Callable[[EncodedQueries], Any]  # -> rows (b, ·), best first, padded with −1; of transformers, see Generate
     bytes_per_item: float  # without the weights of models
 
 
@@ -128,36 +130,71 @@ def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
     return allowed
 
 
-def generate(setup: Setup) -> System:
+def transformers_generate(setup: Setup) -> System:
     decoder, pool = setup.workload.decoder, setup.pool
     search = Generate(decoder, trie_callback(pool, decoder), setup.beams)
     return System(lambda queries: search(queries.z), (pool.table.nbytes + pool.trie.nbytes) / setup.items)
 
 
-def by_ids(mode: str, decoder_weight: float, settle: bool, setup: Setup) -> System:
-    """One of our ways to find candidates. decoder_weight 0: a beam search by geometry alone."""
+def by_ids(mode: str, settle: bool, setup: Setup) -> System:
+    """Our generation, alone or with a scan."""
     pool, decoder = setup.pool, IncrementalDecoder(setup.workload.decoder, getattr(torch, setup.decoder_dtype))
-    searching, size = CandidateSearch(decoder), pool.table.nbytes
-    if mode != "generate":
+    searching, size = CandidateSearch(decoder), pool.table.nbytes + pool.trie.nbytes
+    if mode == "both":
         size += searching.scan_of(pool).norms.nbytes  # built now, not when it is timed
         compiling(pool.table.code_sizes).result()
-    if mode != "scan":
-        size += pool.trie.nbytes
 
     def search(queries: EncodedQueries) -> np.ndarray:
-        _, candidates = searching.search(
-            queries.z, pool, mode=mode, beams=setup.beams, decoder_weight=decoder_weight, settle=settle
-        )
+        _, candidates = searching.search(queries.z, pool, mode=mode, beams=setup.beams, settle=settle)
         synchronize(pool.trie.device)
         return rows_of(candidates)
 
     return System(search, size / setup.items)
 
 
+def scan(share: float, setup: Setup) -> System:
+    """The nearest quantized vectors of all IDs or, with a share below 1, of those below the nearest prefixes."""
+    table = setup.pool.table
+    scanning = Scan(setup.pool, Codewords(setup.workload.decoder.codebooks))
+    compiling(table.code_sizes).result()
+
+    def search(queries: EncodedQueries) -> np.ndarray:
+        found = scanning.best(queries.z, SCANNED) if share == 1 else scanning.near(queries.z, SCANNED, share)
+        positions = found.positions.cpu().numpy()
+        return np.where(positions >= 0, table.rows[positions], -1)
+
+    return System(search, (table.nbytes + scanning.norms.nbytes) / setup.items)
+
+
+def residual_quantizer(setup: Setup) -> System:
+    """faiss's own index of the same codes, with the same norms."""
+    table, codebooks = setup.pool.table, setup.workload.decoder.codebooks
+    widths = [(len(codebook) - 1).bit_length() for codebook in codebooks]
+    bits, kind = faiss.UInt64Vector(), faiss.AdditiveQuantizer.ST_norm_float
+    faiss.copy_array_to_vector(np.array(widths, dtype=np.uint64), bits)
+    index = faiss.IndexResidualQuantizer(codebooks[0].shape[1], bits, faiss.METRIC_L2, kind)
+    words = [F.pad(book, (0, 0, 0, (1 << width) - len(book))) for book, width in zip(codebooks, widths, strict=True)]
+    faiss.copy_array_to_vector(torch.cat(words).cpu().numpy().ravel(), index.rq.codebooks)
+    index.is_trained = index.rq.is_trained = True
+    packed = np.empty((setup.items, index.code_size), dtype=np.uint8)
+    norms = squared_norms(setup.pool, Codewords(codebooks)).cpu().numpy()
+    for first in range(0, setup.items, BLOCK):
+        codes = table.codes(np.arange(first, min(first + BLOCK, setup.items))).astype(np.int32)
+        given = (faiss.swig_ptr(array) for array in (codes, packed[first:], norms[first:]))
+        codes_at, packed_at, norms_at = given
+        index.rq.pack_codes(len(codes), codes_at, packed_at, -1, norms_at)
+    faiss.copy_array_to_vector(packed.ravel(), index.codes)
+    index.ntotal = setup.items
+    return System(
+        lambda queries: table.rows[index.search(queries.z.cpu().numpy(), min(SCANNED, setup.items))[1]],
+        index.code_size + table.rows.itemsize,
+    )
+
+
 def rows_of(candidates: Candidates) -> np.ndarray:
-    """The rows (b, K) of the first candidates of each query, padded with −1."""
-    rows, first = np.full((len(candidates.counts), K), -1), candidates.generated_rank <= K
-    rows[candidates.query[first], candidates.generated_rank[first] - 1] = candidates.row[first]
+    """The rows (b, most candidates of a query) of the candidates, padded with −1."""
+    rows = np.full((len(candidates.counts), candidates.counts.max()), -1)
+    rows[candidates.query, candidates.generated_rank - 1] = candidates.row
     return rows
 
 
@@ -200,15 +237,18 @@ def by_faiss(index: faiss.Index, parameter: str, values: tuple[int, ...]) -> lis
 
 
 SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds it over a collection
-    "generate": generate,
-    "exact": partial(by_ids, "generate", 1.0, False),
-    "settled": partial(by_ids, "generate", 1.0, True),
-    "scan": partial(by_ids, "scan", 1.0, True),
-    "both": partial(by_ids, "both", 1.0, True),
+    "transformers": transformers_generate,
+    "generate": partial(by_ids, "generate", False),
+    "settled": partial(by_ids, "generate", True),
+    "scan": partial(scan, 1.0),
+    "prefixes": partial(scan, SHARE),
+    "both": partial(by_ids, "both", True),
+    "residual quantizer": residual_quantizer,
     "flat": lambda setup: flat(setup.embeddings),
     "HNSW": lambda setup: hnsw(setup.embeddings, (64,))[0],
     "IVF-PQ": lambda setup: ivf_pq(setup.embeddings, (16,))[0],
 }
+DENSE = ("flat", "HNSW", "IVF-PQ")  # the others read IDs
 
 
 def ids_of_run(engine: Engine) -> dict[str, System]:

@@ -27,7 +27,7 @@ from genius.files import disk_errors_explained, write_array
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.trie.ids import pack
+from genius.trie.ids import pack, packed_bytes
 from genius.trie.pool import Pool
 
 ID_KINDS = ("uniform", "realistic")  # see above
@@ -122,10 +122,14 @@ def realistic(
     index, rng = engine.index, np.random.default_rng(seed)
     rows = np.arange(index.n) if rows is None else rows
     n, sizes, known = len(rows), index.code_sizes, index.codes(rows).astype(np.int32)
-    begins = np.concatenate([rng.permutation(n), rng.integers(n, size=max(items - n, 0))])[:items]
-    ends = np.concatenate([begins[:n], rng.integers(n, size=max(items - n, 0))])
+    begins = np.concatenate([rng.permutation(n), rng.integers(n, size=max(items - n, 0))])[:items].astype(np.int32)
+    ends = np.concatenate([begins[:n], rng.integers(n, size=max(items - n, 0)).astype(np.int32)])
     kept = rng.integers(min(2, len(sizes) - 1), len(sizes), size=items)  # leading codes
-    codes = np.where(np.arange(len(sizes)) < kept[:, None], known[begins], known[ends])
+    packed = np.empty((items, packed_bytes(sizes)), dtype=np.uint8)
+    for first in range(0, items, BLOCK):
+        part = slice(first, first + BLOCK)
+        own = np.arange(len(sizes)) < kept[part, None]
+        packed[part] = pack(np.where(own, known[begins[part]], known[ends[part]]), sizes)
 
     def vectors(chosen: np.ndarray) -> Tensor:
         exact = torch.from_numpy(np.asarray(index.embeddings[rows[begins[chosen]]], dtype=np.float32))
@@ -133,7 +137,7 @@ def realistic(
         noise = torch.from_numpy(rng.standard_normal(exact.shape, dtype=np.float32)) * NOISE / exact.shape[1] ** 0.5
         return F.normalize(torch.where(torch.from_numpy(chosen < n)[:, None], exact, exact + noise))
 
-    return Workload("realistic", engine.decoder, pack(codes, sizes), sampled(queries, seed), vectors)
+    return Workload("realistic", engine.decoder, packed, sampled(queries, seed), vectors)
 
 
 def sampled(queries: EncodedQueries, seed: int) -> Callable[[int, int], EncodedQueries]:
