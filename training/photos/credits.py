@@ -23,7 +23,7 @@ LEARNED_FROM = """\
 The weights of the two towers are those of their authors: EfficientNet-Lite2 (Apache-2.0; Tan and Le 2019; trained on
 ImageNet-1k) and all-MiniLM-L6-v2 (Apache-2.0; Reimers and Gurevych 2019, the sentence-transformers project). What was
 trained here, the small heads behind them, fusion, quantizer and decoder, learned from the pictures and texts below and
-from three sets that do not ship: none of their pictures or texts is in this folder."""
+from four sets that do not ship: none of their pictures or texts is in this folder."""
 MIT = (FOLDER / "mit_license.txt").read_text(encoding="utf-8").strip()
 NOTICES = {  # of sets whose license text is not in the data
     "wordnet": (FOLDER / "wordnet_license.txt").read_text(encoding="utf-8").strip(),
@@ -34,7 +34,7 @@ NOTICES = {  # of sets whose license text is not in the data
 
 
 def read_worked_examples() -> list[dict[str, Any]]:
-    """The twelve queries of worked_examples.json: every task has at least one.
+    """The fifteen queries of worked_examples.json: every task has at least one.
 
     Pictures are test pictures of sets that may ship, in no pool that ships; they are named by SET/ID. Instructions are
     phrasings of the training split.
@@ -50,7 +50,7 @@ def picture_records(data: Path) -> dict[str, tuple[str, Record]]:
         records |= {f"{name}/{record.id}": (name, record) for record in read_source(data / name).records}
     for picture in pictures:
         if picture not in records:
-            raise UserError(f"{data} has no picture {picture}; give the folder of the six sets")
+            raise UserError(f"{data} has no picture {picture}; give the folder of the seven sets")
     return {picture: records[picture] for picture in pictures}
 
 
@@ -121,7 +121,7 @@ def _example_rows(data: Path) -> dict[str, dict[str, str]]:
     flickr, rows = read_flickr_addresses(data / "photos"), {}
     for name, record in picture_records(data).values():
         file = Path(record.image).name
-        if name == "photos":
+        if "set" in record.attributes:
             rows[file] = photo_facts(record.attributes, flickr, file) | {"title": photo_name(record)}
         else:
             rows[file] = SETS[name].facts | {"title": record.id}
@@ -145,5 +145,5 @@ def _credit(item: Item) -> dict[str, str]:
 def _license_text(data: Path, name: str) -> str:
     if name in NOTICES:
         return NOTICES[name]
-    file = data / "photos" / "licences" / f"{name}.txt"
-    return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+    files = [data / folder / "licences" / f"{name}.txt" for folder in ("photos", "scenes")]
+    return next((file.read_text(encoding="utf-8").strip() for file in files if file.is_file()), "")

@@ -29,7 +29,7 @@ from genius.collections.rules import SourceEntry
 from training.caption_words import singular
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, stable_hash
 from training.photos.predictions import Predictions
-from training.photos.tables import FOLDER, QUESTIONS, SETS
+from training.photos.tables import FOLDER, QUESTIONS, SETS, with_text_facts
 
 TABLE = FOLDER / "everyday.tsv"
 NOT_IN_CAPTIONS = "-"
@@ -44,8 +44,9 @@ PAIRS_OF_ENTRY = 4  # illustrated pages of one entry
 SHOWN_CLASSES = 3  # most specific entries of the predicted classes that are right answers
 FASHION_SHARE = 3  # every third product shot asks: there are many, of few kinds
 NO_DISH = (  # entries whose names are words of dishes that they do not mean: "zucchini boats"
-    *("ball", "bar", "boat", "cream", "desert", "fish", "glass", "mortar", "oven", "person", "pillow", "sea", "sheet"),
-    *("stick", "toast", "tortoise", "turkey", "wing"),
+    *("ball", "bar", "belly", "blue cheese", "boat", "caramel", "compact disc", "cream", "desert", "dessert", "finger"),
+    *("fish", "glass", "mortar", "moss", "oven", "paprika", "person", "pillow", "ribbon", "sea", "sheet", "snack"),
+    *("spice", "stick", "toast", "tortilla", "tortoise", "turkey", "wing"),
 )
 NAME_QUERIES = ("{name}", "What is {name}?", "the meaning of {name}", "{name}, explained")
 
@@ -262,21 +263,22 @@ def illustrate(
     numbers = {id(entry): number for number, entry in enumerate(book.entries)}
     pages: dict[int, list[Candidate]] = defaultdict(list)
     shown: set[int] = set()
-    for photo in sorted(photos, key=lambda photo: stable_hash(photo.record.id)):
+    for photo in sorted(photos, key=lambda photo: (photo.is_scene, stable_hash(photo.record.id))):
         entry = photo_entry(book, photo)
-        if entry is None or photo.split != "train" or photo.copies in shown:
+        if entry is None or photo.split != "train" or not photo.shown or photo.copies in shown:
             continue
         shown_pages = pages[numbers[id(entry)]]
         if len(shown_pages) < PAIRS_OF_ENTRY:
             shown.add(photo.copies)
-            text_facts = entry_facts(entry)
-            both = {name: f"picture: {photo.facts[name]}; text: {text_facts[name]}" for name in ("credit", "licence")}
-            shown_pages.append(draft.candidate((2, 8), SPLITS, entry.text, photo.image, photo.facts | both))
+            facts = with_text_facts(photo.facts, entry_facts(entry))
+            shown_pages.append(draft.candidate((2, 8), SPLITS, entry.text, photo.image, facts))
     return pages, shown
 
 
 def photo_entry(book: Encyclopedia, photo: Photo) -> EncyclopediaEntry | None:
-    """The entry of what a photograph's name says."""
+    """The entry of what a photograph's name says, or that a scene illustrates."""
+    if photo.is_scene:
+        return book.by_name.get(photo.entry.lower())
     if photo.set in DISHES:
         return book.named(dish_head(photo.name), left_out=NO_DISH)
     return book.named(photo.name.removesuffix(FOR_CHILDREN))
@@ -298,6 +300,18 @@ def photo_sightings(book: Encyclopedia, photos: Sequence[Photo], predictions: Pr
         if photo.split == "train" and not any(entries):
             entries += _predicted(book, predictions, photo.image)
         sightings.append(Sighting(photo.image, photo.split, _unique(entries), photo.record.id, photo.copies))
+    return sightings
+
+
+def scene_sightings(book: Encyclopedia, scenes: Sequence[Photo], predictions: Predictions) -> list[Sighting]:
+    """What training and validation scenes show: their kind, what their captions name, and their predicted classes."""
+    sightings = []
+    for scene in scenes:
+        if scene.split != "test":
+            captions = scene.record.captions
+            named = book.captioned(captions) if len(captions) > 2 else book.mentioned(captions[-1])
+            entries = [photo_entry(book, scene), *named, *_predicted(book, predictions, scene.image)]
+            sightings.append(Sighting(scene.image, scene.split, _unique(entries), scene.record.id, scene.copies))
     return sightings
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family, stable_hash
-from training.photos.tables import QUESTIONS, SETS, STATED
+from training.photos.tables import QUESTIONS, SETS, STATED, TEXTS
 
 NAME_QUERIES = ("{name}", "a photo of {a_name}", "I want to see {a_name}")
 PAIR_QUERIES = ("{name}, with a picture", "a picture and the name of {name}", "{name}")
@@ -31,7 +31,7 @@ CHANGEABLE = ("flower_photos", "clothing", "trashnet")  # sets whose pictures ch
 
 def photo_rows(draft: Draft, photos: Sequence[Photo]) -> None:
     """Add all candidates and queries of the photographs."""
-    images = [_image(draft, photo) for photo in photos]
+    images = [picture(draft, photo) for photo in photos]
     by_name: dict[str, list[int]] = defaultdict(list)
     for number, photo in enumerate(photos):
         if photo.name:
@@ -47,7 +47,7 @@ def captioned(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]
     for photo, image in zip(photos, images, strict=True):
         if len(photo.record.captions) > 1:
             first, *others = photo.record.captions
-            texts = [draft.candidate((3,), (photo.split,), text=text, source=_text_facts(photo)) for text in others]
+            texts = [draft.candidate((3,), (photo.split,), text=text, source=text_facts(photo)) for text in others]
             draft.ask(3, photo.split, texts, image=photo.image)
             if not photo.query_only:
                 for caption in (first, *others):
@@ -57,16 +57,16 @@ def captioned(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]
 def named(draft: Draft, name: str, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
     """The photographs of one name: tasks 0, 2, 3, 4, 6 and 8."""
     splits = {photo.split for photo in photos}
-    title = draft.candidate((3, 6), splits, text=name, source=_text_facts(photos[0]))
+    title = draft.candidate((3, 6), splits, text=name, source=text_facts(photos[0]))
     pairs = _pairs(draft, name, photos)
     for split in SPLITS:
         in_split = [number for number, photo in enumerate(photos) if photo.split == split]
         if not in_split:
             continue
         for template in NAME_QUERIES:
-            _ask(draft, 0, split, images, text=template.format(name=name, a_name=_with_article(photos[0].set, name)))
+            ask(draft, 0, split, images, text=template.format(name=name, a_name=_with_article(photos[0].set, name)))
         for template in PAIR_QUERIES:
-            _ask(draft, 2, split, list(pairs.values()), text=template.format(name=name))
+            ask(draft, 2, split, list(pairs.values()), text=template.format(name=name))
         for number in in_split:
             photo = photos[number]
             question = _choice(QUESTIONS, photo.record.id)
@@ -75,9 +75,9 @@ def named(draft: Draft, name: str, photos: Sequence[Photo], images: Sequence[Can
             if split == "test" and not photo.query_only:
                 continue
             others = [image for image, other in zip(images, photos, strict=True) if other.copies != photo.copies]
-            _ask(draft, 4, split, others, image=photo.image)
+            ask(draft, 4, split, others, image=photo.image)
             pictures = [pair for copies, pair in pairs.items() if copies != photo.copies]
-            _ask(draft, 8, split, pictures, text=question, image=photo.image)
+            ask(draft, 8, split, pictures, text=question, image=photo.image)
 
 
 def changed(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) -> None:
@@ -96,7 +96,7 @@ def changed(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) 
             other, texts = choices[stable_hash(f"{photo.record.id} {turn}") % len(choices)]
             targets = [number for number in by_name[photo.set, other] if photos[number].copies != photo.copies]
             text = _choice(texts, f"{photo.record.id} {turn} text")
-            _ask(draft, 7, photo.split, [images[number] for number in targets], text=text, image=photo.image)
+            ask(draft, 7, photo.split, [images[number] for number in targets], text=text, image=photo.image)
             for number in targets:
                 if not photos[number].query_only:
                     images[number].tasks.add(7)
@@ -133,7 +133,7 @@ def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
     )
 
 
-def _image(draft: Draft, photo: Photo) -> Candidate:
+def picture(draft: Draft, photo: Photo) -> Candidate:
     """A picture as a candidate; one that is only a query of the test is in no pool, so that no training sees it."""
     tasks, splits = ((), ()) if photo.query_only else ((0, 4), (photo.split,))
     return draft.candidate(tasks, splits, image=photo.image, source=photo.facts)
@@ -151,17 +151,18 @@ def _pairs(draft: Draft, name: str, photos: Sequence[Photo]) -> dict[int, Candid
     return pairs
 
 
-def _ask(draft: Draft, task: int, split: str, positives: Sequence[Candidate], **query: Any) -> None:
+def ask(draft: Draft, task: int, split: str, positives: Sequence[Candidate], **query: Any) -> None:
     """Ask, unless the pool of a test would have no positive."""
     shown = [candidate for candidate in positives if candidate.tasks]
     if split != "test" or any("test" in candidate.splits for candidate in shown):
         draft.ask(task, split, shown, **query)
 
 
-def _text_facts(photo: Photo) -> dict[str, str]:
-    """The facts of a title or caption: those of the whole set, not the credit of one picture."""
-    terms = SETS[photo.set]
-    facts = {name: photo.facts[name] for name in ("kind", "category", "set")} | {"origin": terms.origin}
+def text_facts(photo: Photo) -> dict[str, str]:
+    """The facts of a title or caption: those of the whole set or of its texts, not the credit of one picture."""
+    name = TEXTS.get(photo.set, photo.set)
+    terms = SETS[name]
+    facts = {"kind": photo.facts["kind"], "category": photo.facts["category"], "set": name, "origin": terms.origin}
     return facts if terms.license == STATED else facts | terms.facts
 
 

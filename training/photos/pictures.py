@@ -1,7 +1,10 @@
-"""The photographs that may ship: names, near copies, splits.
+"""The photographs of `photos` and `scenes`: names, near copies, splits, and which are shown.
 
 Photographs of one dish, and near copies of a picture, are one group. A group lies in one split, so that no query is
 answered by its own copy. In the test split some groups are only queries: they are in no pool that a test searches.
+Pictures that are not shown only train: those that may not ship, and those whose subject is a recognizable child or the
+face of a private person (not_shown.tsv, by eye; people from behind, far away, in crowds, on a stage, and athletes at
+public events are shown).
 
 Shapes: n pictures, f features of the copy test.
 """
@@ -23,18 +26,19 @@ from scipy.sparse.csgraph import connected_components
 from genius.collections.draft import SourceImage
 from genius.collections.images import open_image
 from genius.collections.sources import Record, Source
-from training.photos.tables import FAMILIES, NAMES, photo_facts
+from training.photos.tables import FAMILIES, NAMES, NOT_SHOWN, photo_facts
 
 COPY_SIDE = 16  # pixels of the pictures that are compared
 COPY_CORRELATION = 0.94  # of the pixels of near copies, chosen by inspection of the 100 closest pairs
 DISHES = ("ffml_food", "pd_recipes")  # their photographs of one name show one dish
+SCENES = ("coco_free", "openstax", "roboflow_aquarium", "commons_animals", "lire_cars", "budgie_backgrounds")
 FOR_CHILDREN = " for children"
 GCOMPRIS_KINDS = {"animals": "animal", "fishes": "animal", "monuments": "building", "renewable": "building"}
 
 
 @dataclass
 class Photo:
-    """A photograph that may ship."""
+    """A photograph of `photos` or `scenes`."""
 
     record: Record
     group: int  # pictures of one group are near copies of each other or show one dish
@@ -43,6 +47,7 @@ class Photo:
     query_only: bool = False  # a test picture that is in no pool
     image: SourceImage | None = None  # once it is in the collection
     facts: dict[str, str] = field(default_factory=dict)  # for src_content
+    entry: str = ""  # of the encyclopedia, that a scene illustrates
 
     @property
     def set(self) -> str:
@@ -52,6 +57,19 @@ class Photo:
     def name(self) -> str:
         """What it shows; empty for a street scene."""
         return photo_name(self.record)
+
+    @property
+    def is_scene(self) -> bool:
+        return self.set in SCENES
+
+    @property
+    def shown(self) -> bool:
+        """Whether it may be in a pool that ships."""
+        return is_shown(self.record)
+
+
+def is_shown(record: Record) -> bool:
+    return bool(record.attributes.get("may_ship", True)) and record.id not in NOT_SHOWN
 
 
 def photo_name(record: Record) -> str:
@@ -100,18 +118,20 @@ def dish_head(name: str) -> str:
     return name
 
 
-def arrange(source: Source, flickr: dict[str, str]) -> list[Photo]:
-    """Group the pictures of the source and assign their splits; the records then say their split, too."""
-    records = source.records
-    copies = near_copies([source.folder / record.image for record in records])
+def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
+    """Group the pictures of the sources and assign their splits; the records then say their split, too."""
+    records = [record for source in sources for record in source.records]
+    copies = near_copies([source.folder / record.image for source in sources for record in source.records])
     groups = join(copies, [_dish(record) for record in records])
+    hidden = {group for record, group in zip(records, groups, strict=True) if not is_shown(record)}
     photos = []
     for record, copy, group in zip(records, copies, groups, strict=True):
-        bucket = stable_hash(records[group].id) % 20
-        record.split = "test" if bucket < 3 else "val" if bucket < 5 else "train"
+        first = records[group]
+        bucket = stable_hash(first.id) % 20 - (5 if first.attributes["set"] in SCENES else 3)  # there are fewer scenes
+        record.split = "train" if bucket >= 2 or group in hidden else "test" if bucket < 0 else "val"
         kind, category = kind_and_category(record)
         facts = {"kind": kind, "category": category, "set": record.attributes["set"]}
-        facts["title"] = photo_name(record) or record.captions[0]
+        facts["title"] = photo_name(record) or record.captions[-1]
         facts |= photo_facts(record.attributes, flickr, Path(record.image).name)
         photos.append(Photo(record, group, copy, record.split, facts=facts))
     _hold_out_queries(photos)

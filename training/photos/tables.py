@@ -4,6 +4,7 @@ phrasings.tsv   instructions of each (dataset, task) row for training, and two t
 sets.tsv        license, credit and origin of each set, and whether it ships
 names.tsv       better names of pictures than those of the sets
 families.tsv    families of dishes, each with words of their names
+not_shown.tsv   pictures of `scenes` that train but are not shown, each with what is recognizable
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 ADDRESS = re.compile(r"https?://\S+")
 STATED = "as stated for each picture"
+TEXTS = {"coco_free": "coco_captions", "openstax": "openstax_texts"}  # sets whose texts have terms of their own
 
 
 def read_table(name: str) -> list[dict[str, str]]:
@@ -53,7 +55,14 @@ for _row in read_table("phrasings"):
     else:
         PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(_row["text"])
 NAMES = {row["name in the set"]: row["better name"] for row in read_table("names")}
+NOT_SHOWN = {row["picture"] for row in read_table("not_shown")}
 FAMILIES = {row["family"]: row["words"].split() for row in read_table("families")}
+
+
+def with_text_facts(picture: dict[str, str], text: dict[str, str]) -> dict[str, str]:
+    """The facts of a picture with a text: both are credited, if the text has terms of its own."""
+    both = {name: f"picture: {picture[name]}; text: {text[name]}" for name in ("credit", "licence") if name in text}
+    return picture | both
 
 
 def photo_facts(attributes: dict[str, Any], flickr: dict[str, str], name: str) -> dict[str, str]:

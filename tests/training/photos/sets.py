@@ -1,4 +1,4 @@
-"""Tiny versions of the six sets, with pictures of noise, for the tests of the photo collection."""
+"""Tiny versions of the seven sets, with pictures of noise, for the tests of the photo collection."""
 
 import io
 from pathlib import Path
@@ -8,9 +8,11 @@ from PIL import Image
 
 from tests.collections.samples import write_jsonl
 
+HIDDEN = "coco_000000000370"  # the child with broccoli of not_shown.tsv
+
 
 def write_sets(folder: Path) -> Path:
-    """All six sets, with the fields that the real ones have."""
+    """All seven sets, with the fields that the real ones have."""
     _write(folder / "flickr8k", [
         {"id": f"f{n}", "captions": [f"A dog runs over the snow {n} .", f"The dogs play in snow {n} .", "Two animals"],
          "split": "train" if n < 8 else "dev"}
@@ -41,6 +43,7 @@ def write_sets(folder: Path) -> Path:
         for n, name in enumerate(("dog", "registered", "red car", "copyright"))
     ])  # fmt: skip
     _write(folder / "photos", photo_records())
+    _write(folder / "scenes", scene_records())
     return folder
 
 
@@ -64,6 +67,25 @@ def photo_records() -> list[dict]:
                         "credit": f"By Bob - Own work, CC BY-SA 3.0, https://example.org/{name}"})  # fmt: skip
     records.append({"id": "coco_1", "set": "coco_mini_ccby", "captions": ["A cat on a bed.", "The cat sleeps."],
                     "licence": "CC BY 2.0"})  # fmt: skip
+    return records
+
+
+def scene_records() -> list[dict]:
+    """Pictures with five sentences, with the title and description of a book, and with a name; some are not shown."""
+    terms = {"credit": "Ann", "licence": "CC BY 2.0", "source": "https://example.org/1", "may_ship": True}
+    records = []
+    for n in range(40):
+        thing = ("bus", "horse")[n % 2]
+        captions = [f"A {thing} stands on street {n}.", f"There is one {thing} {n}.", f"The {thing} waits {n}.",
+                    f"A street {n}.", f"People and a {thing} {n}."]  # fmt: skip
+        records.append({"id": f"coco_{n:03}", "set": "coco_free", "txt": captions[0][:-1], "captions": captions,
+                        "attributes": {"kind": "vehicle", "category": thing}} | terms)  # fmt: skip
+        records.append({"id": f"os_{n}", "set": "openstax", "txt": f"A pyramid in desert {n}", "captions": [
+                        f"A photo shows a pyramid in desert {n}. Two tourists on camels ride towards it.", "A legend."],
+                        "attributes": {"kind": "building", "category": "pyramid"}} | terms)  # fmt: skip
+    records.append({"id": "anim_crow", "set": "commons_animals", "txt": "crow", "captions": [],
+                    "attributes": {"kind": "animal", "category": "crow"}} | terms | {"may_ship": False})  # fmt: skip
+    records[0]["id"] = HIDDEN
     return records
 
 

@@ -13,7 +13,7 @@ from genius.collections.layout import SPLITS, TASKS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.schema import Modality
-from tests.training.photos.sets import write_sets
+from tests.training.photos.sets import HIDDEN, write_sets
 from training.photos import collection as photo_collection
 from training.photos.collection import DATASETS, FIVE_SETS, SHIPPED, build_photo_collection
 
@@ -57,7 +57,7 @@ def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
 
 def test_only_what_may_ship_is_in_the_shipped_pool(photos):
     items = list(photos.candidates(SHIPPED))
-    assert {dataset(item.id) for item in items} == {"grocery", "emoji", "photos", "encyclopedia"}
+    assert {dataset(item.id) for item in items} == {"grocery", "emoji", "photos", "scenes", "encyclopedia"}
     assert {item.text for item in items if dataset(item.id) == "emoji"} == {"", "dog"}
     for item in items:
         fields = json.loads(item.source)
@@ -69,10 +69,11 @@ def test_only_what_may_ship_is_in_the_shipped_pool(photos):
 def test_no_picture_that_asks_for_pictures_in_a_test_is_a_candidate_anywhere(photos):
     """Neither in a pool that the test searches, nor in one that a training learns from."""
     candidates = {item.image for item in photos.all_candidates()}
-    local = {item.image for row in photos.rows() if row.dataset == "photos" for item in photos.local_pool(row)}
-    asked = [query for query in photos.queries("test") if dataset(query.id) == "photos" and query.task in (4, 7, 8)]
+    own = ("photos", "scenes")
+    local = {item.image for row in photos.rows() if row.dataset in own for item in photos.local_pool(row)}
+    asked = [query for query in photos.queries("test") if dataset(query.id) in own and query.task in (4, 7, 8)]
     shipped = {item.image for item in photos.candidates(SHIPPED)}
-    assert asked
+    assert {dataset(query.id) for query in asked} == set(own)
     for query in asked:
         assert query.image not in candidates | local | shipped
 
@@ -80,8 +81,39 @@ def test_no_picture_that_asks_for_pictures_in_a_test_is_a_candidate_anywhere(pho
 def test_every_test_query_of_the_photographs_has_a_right_answer_in_the_test_pool(photos):
     pooled = {item.id for item in photos.candidates("union_test")}
     for query in photos.queries("test"):
-        if dataset(query.id) in ("photos", "encyclopedia"):
+        if dataset(query.id) in ("photos", "scenes", "encyclopedia"):
             assert pooled & set(query.positives)
+
+
+def test_scenes_that_may_not_be_shown_only_train(photos):
+    unshown = {HIDDEN, "anim_crow"}
+    stems = {split: {Path(query.image or "").stem for query in photos.queries(split)} for split in SPLITS}
+    assert unshown <= stems["train"] and not unshown & (stems["val"] | stems["test"])
+    shipped = [item for item in photos.candidates(SHIPPED) if dataset(item.id) == "scenes"]
+    assert not unshown & {Path(item.image or "").stem for item in shipped}
+    assert "crow" not in {item.text for item in shipped} and "A street 0" not in {item.text for item in shipped}
+
+
+def test_scenes_are_asked_by_every_sentence_and_by_the_name_of_what_they_show(photos):
+    rows = {row.task: row for row in photos.rows() if row.dataset == "scenes"}
+    assert sorted(rows) == [0, 2, 3, 4]
+    asked = {(query.task, query.text): query for query in photos.queries("train") if dataset(query.id) == "scenes"}
+    texts = {text for task, text in asked if task == 0}
+    assert {"a photo of bus", "pyramid", "The horse waits 1."} <= texts and "A legend." not in texts
+    assert any(text.startswith("A photo shows a pyramid") for text in texts)
+    named = {item.id: item.image for item in photos.all_candidates()}
+    found = {Path(named[did]).stem for did in asked[0, "bus"].positives}
+    assert HIDDEN in found and "coco_001" not in found
+
+
+def test_texts_of_scenes_have_the_terms_of_their_authors(photos):
+    facts = {item.text: json.loads(item.source) for item in photos.candidates(SHIPPED) if dataset(item.id) == "scenes"
+             and not item.image}  # fmt: skip
+    assert {one["credit"] for one in facts.values()} == {
+        "COCO Consortium", "OpenStax, Rice University; access for free at openstax.org"
+    }  # fmt: skip
+    pair = next(item for item in photos.candidates(SHIPPED) if item.image and "pyramid" in item.text)
+    assert json.loads(pair.source)["credit"].startswith("picture: Ann; text: OpenStax")
 
 
 def test_test_pictures_of_other_sets_do_not_ask_the_encyclopedia(photos, sets):

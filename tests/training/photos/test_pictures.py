@@ -16,7 +16,7 @@ from training.photos.predictions import KEPT, predict
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
-    return arrange(read_source(write_sets(tmp_path_factory.mktemp("sets")) / "photos"), {})
+    return arrange([read_source(write_sets(tmp_path_factory.mktemp("sets")) / "photos")], {})
 
 
 def test_brighter_and_darker_pictures_are_near_copies_and_mirrored_ones_are_not(tmp_path):
