@@ -116,7 +116,7 @@ def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
     assert heads[:2] == ["Start", "Modality"] and len(heads) == 5
     rows = strip.locator("tbody th[scope=row]").all_inner_texts()
     assert rows[:4] == ["Code", "Meaning", "Probability", "Ruled out"]
-    assert rows[4:] == ["Items still possible", "Some of them", "Other codes"]
+    assert rows[4:] == ["Beam", "Items still possible", "Some of them", "Other codes"]
     left = [int(text) for text in strip.locator(".row-left b").all_inner_texts()]
     assert left[0] == 40 and left == sorted(left, reverse=True) and left[-1] >= 1
     told = strip.locator(".other").first.get_attribute("aria-label")
