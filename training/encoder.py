@@ -92,7 +92,10 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
     if settings.image_tower or settings.text_tower:
         if not (settings.image_tower and settings.text_tower):
             raise UserError("set encoder.image_tower and encoder.text_tower, both or neither")
-        return Encoder.from_towers(settings.image_tower, settings.text_tower, **asdict(settings.towers))
+        encoder = Encoder.from_towers(settings.image_tower, settings.text_tower, **asdict(settings.towers))
+        if settings.towers.bridge and "bridge" not in encoder.config.model:
+            print("encoder: the image tower has no classifier whose classes have names, so there is no class bridge")
+        return encoder
     if settings.architecture == SHIPPED:
         return Encoder.load(photo_run().folder("encoder"))
     if settings.pretrained and (Path(settings.pretrained) / "config.json").is_file():
