@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 
 import torch
+from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
@@ -113,7 +114,7 @@ def index_block(
     run.publish(PART, write, ("encoder", "fusion", "quantizer"))
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
-        print(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}", flush=True)
+        tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")
 
 
 def judge_pictures(arguments: Arguments, collection: Collection) -> None:
