@@ -28,7 +28,7 @@ from genius.trie.pool import Pool
 
 MAX_CANDIDATES = 10_000  # that a query generates; bounds memory where very many items share an ID
 SCANNED = 200  # items of a scan, or as many as there are to be results
-MANY_ITEMS, SHARE = 2_000_000, 0.15  # of a larger pool this share is scanned: 0.99 of what the whole scan finds
+MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
 
 
 class FirstCodes(NamedTuple):
@@ -113,7 +113,7 @@ class CandidateSearch:
             with watch.stage("scan"):
                 scan, k = self.scan_of(pool), max(k, SCANNED)
                 part = len(pool.table) > MANY_ITEMS and not prefix
-                nearest = (scan.near(z, k, SHARE) if part else scan.best(z, k, prefix)).positions.cpu().numpy()
+                nearest = (scan.near(z, k) if part else scan.best(z, k, prefix)).positions.cpu().numpy()
                 owner, place = np.nonzero(nearest >= 0)
                 scanned = nearest[owner, place]
                 new = ~np.isin(owner * len(pool.table) + scanned, query * len(pool.table) + position)

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16  # items that a thread scans before it takes others
 TOGETHER, FEW = 16, 4  # queries that are scanned together; fewer than FEW are scanned one after another
 PADDING = -(0x7F800001 << 32)  # the key of no item: score −∞
-PREFIX_LEVELS = 2  # codes of the prefixes that `Scan.near` chooses from
+SHARES = {2: 0.15, 3: 0.05}  # of all items, by the codes of the prefixes that `Scan.near` chooses: 0.99 of a whole scan
+PER_PREFIX = 300  # items on average; with fewer, choosing among prefixes of three codes takes longer than it saves
 
 Ranges = tuple[np.ndarray, np.ndarray]  # low and high (r,): positions low … high − 1 of the ID table, disjoint
 
@@ -61,9 +62,10 @@ class Scan:
         below = CodeTable(self._table).range(prefix)
         return self._scan(z, k, [(np.array([below.start]), np.array([below.stop]))])
 
-    def near(self, z: Tensor, k: int, share: float) -> Scanned:
-        """As `best`, of the items below the prefixes that are nearest to z, as many as hold this share of all items."""
+    def near(self, z: Tensor, k: int, share: float | None = None) -> Scanned:
+        """As `best`, of the items below the prefixes that are nearest to z, as many as hold a share of all items."""
         low, high, codes, norms = self._prefixes
+        share = SHARES[codes.shape[1]] if share is None else share
         scores = _total(self._codewords.products(z), codes, norms)  # (b, p)
         order = scores.argsort(dim=1, descending=True, stable=True).cpu().numpy()
         ranges = []
@@ -128,15 +130,16 @@ class Scan:
 
     @cached_property
     def _prefixes(self) -> tuple[np.ndarray, np.ndarray, Tensor, Tensor]:
-        """Of all prefixes of PREFIX_LEVELS codes: ranges (p,), codewords (p, PREFIX_LEVELS), ‖ẑ‖² (p,)."""
-        codes = CodeTable(self._table)
-        begins = np.zeros(len(self._table), dtype=bool)
-        begins[0] = True
-        for level in range(PREFIX_LEVELS):
-            column = codes.match(()).codes(level)
+        """Of all prefixes of two or, in large pools, three codes l: ranges (p,), codewords (p, l), ‖ẑ‖² (p,)."""
+        everything, low = CodeTable(self._table).match(()), np.zeros(1, dtype=np.int64)
+        begins = np.arange(len(self._table)) == 0
+        for level in range(max(SHARES)):
+            column = everything.codes(level)
             begins[1:] |= column[1:] != column[:-1]
-        low = np.flatnonzero(begins)
-        numbers = self._codewords.numbers(self._table, low)[:, :PREFIX_LEVELS]
+            if level + 1 > min(SHARES) and begins.sum() * PER_PREFIX > len(begins):
+                break
+            low, length = np.flatnonzero(begins), level + 1
+        numbers = self._codewords.numbers(self._table, low)[:, :length]
         return low, np.append(low[1:], len(self._table)), numbers, self._codewords.sums(numbers).square().sum(1)
 
 

@@ -124,17 +124,18 @@ def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
 @COMPILED
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("count", [1, FEW + 1])
-def test_the_nearest_prefixes_are_those_that_hold_the_share(share, count, compiled, monkeypatch):
+@pytest.mark.parametrize("length, per_prefix", [(2, 1_000), (3, 1)])
+def test_the_nearest_prefixes_are_those_that_hold_the_share(share, count, length, per_prefix, compiled, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 11)
+    monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
     pool, codewords = world((3, 4, 5, 6), 300)
     scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(count)
     found, whole = scan.near(z, 300, share), scan.best(z, 300)
-    codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :2].tolist()]
+    codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :length].tolist()]
+    books = [book.double().numpy() for book in codewords.codebooks]
     for query, positions, everything in zip(z.double().numpy(), found.positions.tolist(), whole.positions.tolist()):
-        books = [book.double().numpy() for book in codewords.codebooks]
-        nearest = sorted(
-            set(codes), key=lambda prefix: ((query - books[0][prefix[0]] - books[1][prefix[1]]) ** 2).sum()
-        )
+        vectors = {prefix: sum(book[code] for book, code in zip(books, prefix)) for prefix in codes}
+        nearest = sorted(vectors, key=lambda prefix: ((query - vectors[prefix]) ** 2).sum())
         held = np.cumsum([codes.count(prefix) for prefix in nearest])
         chosen = nearest[: int(np.searchsorted(held, share * 300)) + 1]
         expected = [position for position in everything if codes[position] in chosen]

@@ -22,7 +22,7 @@ from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
-from genius.search.candidates import SCANNED, SHARE, Candidates, CandidateSearch
+from genius.search.candidates import SCANNED, Candidates, CandidateSearch
 from genius.search.codewords import Codewords
 from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
@@ -152,15 +152,16 @@ def by_ids(mode: str, settle: bool, setup: Setup) -> System:
     return System(search, size / setup.items)
 
 
-def scan(share: float, setup: Setup) -> System:
-    """The nearest quantized vectors of all IDs or, with a share below 1, of those below the nearest prefixes."""
+def scan(whole: bool, setup: Setup) -> System:
+    """The nearest quantized vectors of all IDs, or of those below the nearest prefixes."""
     table = setup.pool.table
     scanning = Scan(setup.pool, Codewords(setup.workload.decoder.codebooks))
     compiling(table.code_sizes).result()
 
+    scanned = scanning.best if whole else scanning.near
+
     def search(queries: EncodedQueries) -> np.ndarray:
-        found = scanning.best(queries.z, SCANNED) if share == 1 else scanning.near(queries.z, SCANNED, share)
-        positions = found.positions.cpu().numpy()
+        positions = scanned(queries.z, SCANNED).positions.cpu().numpy()
         return np.where(positions >= 0, table.rows[positions], -1)
 
     return System(search, (table.nbytes + scanning.norms.nbytes) / setup.items)
@@ -240,8 +241,8 @@ SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds i
     "transformers": transformers_generate,
     "generate": partial(by_ids, "generate", False),
     "settled": partial(by_ids, "generate", True),
-    "scan": partial(scan, 1.0),
-    "prefixes": partial(scan, SHARE),
+    "scan": partial(scan, True),
+    "prefixes": partial(scan, False),
     "both": partial(by_ids, "both", True),
     "residual quantizer": residual_quantizer,
     "flat": lambda setup: flat(setup.embeddings),
