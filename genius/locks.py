@@ -9,6 +9,7 @@ A lock belongs to the open file, not to the thread: taking `manifest_lock` insid
 locks (some network disks) behave as if no one else were there: change a run there from one process at a time.
 """
 
+import fcntl
 import os
 import weakref
 from collections.abc import Iterator
@@ -16,11 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from genius.errors import UserError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None
 
 MANIFEST_LOCK = ".lock"  # in the folder of a run
 
@@ -80,8 +76,6 @@ def manifest_lock(run: Path) -> Iterator[None]:
 
 def _lock(handle: int, exclusive: bool, wait: bool = False) -> bool:
     """Lock an open file or folder; False if the locks of others are in the way."""
-    if fcntl is None:
-        return True
     try:
         fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -93,7 +87,6 @@ def _lock(handle: int, exclusive: bool, wait: bool = False) -> bool:
 
 def _unlock(handle: int) -> None:
     """Unlock before closing: a child that was forked meanwhile has the same open file, and would keep the lock."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_UN)
+    with suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)

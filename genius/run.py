@@ -1,9 +1,7 @@
 """A run on disk: parts, and the manifest that ties them together.
 
 README.md shows its files. A part is written to a temporary folder RUN/.tmp-PID-…, checksummed, then renamed.
-
-A part records the digests of the parts it was built from, so that loading refuses
-an index or a decoder that belongs to another quantizer.
+A part records the digests of the parts it was built from: an index or a decoder of another quantizer is refused.
 
 Several processes may change a run at the same time: every change locks the run, reads the manifest again, changes its
 own entries, and replaces the file (`Run.changing`). The files of a replaced part are deleted unless somebody still

@@ -7,8 +7,6 @@ opened every time, ahead of the model.
 Shapes: c side of the stored squares, b batch, s side that the model sees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +98,7 @@ class Crops:
     brightness: np.ndarray  # (b,) float32 factor
 
     @classmethod
-    def draw(cls, b: int, min_crop: float, horizontal_flip: bool, rng: np.random.Generator) -> Crops:
+    def draw(cls, b: int, min_crop: float, horizontal_flip: bool, rng: np.random.Generator) -> "Crops":
         """Random crops of at least this share of the area, slightly stretched; half of them flipped if asked for."""
         scale, stretch = np.sqrt(rng.uniform(min_crop, 1, b)), np.exp(rng.uniform(-0.15, 0.15, b))
         sides = np.minimum([scale * stretch, scale / stretch], 1)  # (2, b): width, height
@@ -110,7 +108,7 @@ class Crops:
         theta[:, :, 2] = (rng.uniform(-1, 1, (2, b)) * (1 - sides)).T
         return cls(theta, rng.uniform(0.8, 1.2, b).astype(np.float32))
 
-    def part(self, rows: slice) -> Crops:
+    def part(self, rows: slice) -> "Crops":
         return Crops(self.theta[rows], self.brightness[rows])
 
     def of(self, image: Image.Image) -> Iterator[Image.Image]:

@@ -1,7 +1,5 @@
 """The models of the shipped run of photographs, which other runs begin with."""
 
-from __future__ import annotations
-
 import json
 
 from genius.errors import UserError

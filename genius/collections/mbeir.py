@@ -119,11 +119,6 @@ class Collection:
 
     def held_out_instructions(self) -> Instructions:
         """Like `instructions`, for evaluation only. Raises UserError if the collection has none."""
-        if not self.has_held_out_instructions():
-            raise UserError(
-                f"{self.root} has no held-out instructions; write {layout.HELD_OUT_INSTRUCTIONS}, with the columns of "
-                f"{layout.INSTRUCTIONS.name}, or evaluate with --instruction seeded"
-            )
         return read_instructions(self.root / layout.HELD_OUT_INSTRUCTIONS)
 
     def has_held_out_instructions(self) -> bool:

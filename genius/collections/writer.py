@@ -1,13 +1,11 @@
 """Write a directory in M-BEIR format: records are streamed, the directory appears in one step."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from genius.collections import layout
 from genius.collections.instructions import COLUMNS
@@ -17,7 +15,7 @@ from genius.schema import Item, LabeledQuery, Modality
 
 
 @contextmanager
-def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
+def new_collection(destination: Path | str) -> Iterator["CollectionWriter"]:
     """A writer for a directory that is created, complete, when the block succeeds.
 
     Files are written to a temporary directory next to the destination, which is renamed at the end: after a failure or
@@ -39,7 +37,7 @@ def new_collection(destination: Path | str) -> Iterator[CollectionWriter]:
 
 
 @contextmanager
-def further_queries(root: Path) -> Iterator[CollectionWriter]:
+def further_queries(root: Path) -> Iterator["CollectionWriter"]:
     """A writer whose queries are added to a collection when the block succeeds; its other files do not change.
 
     Each file is written to a temporary directory and renamed; after a kill between two files it can be repeated. Raises
@@ -70,7 +68,7 @@ class CollectionWriter:
         self._open = ExitStack()
         self._files: dict[Path, IO[str]] = {}
 
-    def __enter__(self) -> CollectionWriter:
+    def __enter__(self) -> Self:
         self._file(layout.INSTRUCTIONS).write("\t".join(COLUMNS) + "\n")
         return self
 

@@ -3,8 +3,6 @@
 Shapes: d embedding dim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
@@ -42,7 +40,7 @@ class EncoderFeatureCache:
         if len(features) <= self._keep:
             self._cached.update(features)
 
-    def with_image_lookup(self, lookup: Lookup) -> EncoderFeatureCache:
+    def with_image_lookup(self, lookup: Lookup) -> "EncoderFeatureCache":
         """The same lookups, and this one for images that they do not have; nothing is cached yet."""
 
         def both(paths: Sequence[str]) -> dict[str, Tensor]:

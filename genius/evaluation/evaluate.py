@@ -1,21 +1,9 @@
 """Evaluate a run on the labeled queries of a collection: every row, pool and system.
 
-    engine = Engine.load(Path("my-run"))
-    found = evaluate(engine, Collection(Path("my-collection")), EvaluationOptions(limit=200))
-    found.pool().average.systems["beam"].rate     # (hit rate, and its 95 % interval) in the headline pool
-    report_of(found, title, command, version).save(Path("my-run/reports/retrieval.json"))    # genius.evaluation.report
-
-A variant of a run, such as an ablation, is evaluated in the same way, by fewer systems and on fewer rows:
-
-    options = EvaluationOptions(
-        rows=("0:mscoco", "3:mscoco"), beams=(10, 30, 50), systems=("beam", "beam + re-rank"), details=False
-    )
-    found = evaluate(Engine.load(variant), collection, options)
-    found.pool("local").row(0, "mscoco").systems["beam"].hit[10]     # pools without `items`: the first of that scope
-    found.pool("local", beams=30).row(0, "mscoco").systems["beam"].milliseconds
-
-With `details`, `found.following` has the shares of right first codes, also in held-out phrasings and under swapped
-instructions.
+    options = EvaluationOptions(rows=("0:mscoco", "3:mscoco"), systems=("beam", "beam + re-rank"), details=False)
+    evaluation = evaluate(Engine.load(Path("my-run")), Collection(Path("my-collection")), options)
+    evaluation.pool("local").row(0, "mscoco").systems["beam"].hit[10]
+    report_of(evaluation, run, collection, command, version).save(Path("my-run/reports/retrieval.json"))
 
 Queries are encoded once; a pool is built once and searched for all rows that share it.
 

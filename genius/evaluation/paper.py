@@ -93,21 +93,15 @@ def read_published(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def row_key(name: str) -> tuple[int, str]:
-    """0:mscoco -> its task and dataset."""
-    task, _, dataset = name.partition(":")
-    return int(task), dataset
-
-
 def _paper_tables() -> tuple[PaperTable, ...]:
     lines = read_published(FOLDER / "retrieval.tsv")
     tables = []
     for name in dict.fromkeys(line["table"] for line in lines):
         of_table = [line for line in lines if line["table"] == name]
-        figures = {
-            row_key(row): tuple(float(line[row]) if line[row] else None for line in of_table)
-            for row in list(lines[0])[3:]
-        }
+        figures = {}
+        for row in list(lines[0])[3:]:  # such as 0:mscoco
+            task, _, dataset = row.partition(":")
+            figures[int(task), dataset] = tuple(float(line[row]) if line[row] else None for line in of_table)
         tables.append(PaperTable(name, of_table[0]["scope"], tuple(line["system"] for line in of_table), figures))
     return tuple(tables)
 

@@ -3,8 +3,6 @@
 Shapes: q queries of a row, n items of the index, t rows of it, d embedding dim and dim of z.
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -42,11 +40,11 @@ class RowResults:
     milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
     beams: dict[str, CandidateStatistics] = field(default_factory=dict)  # of all but dense search
 
-    def __or__(self, other: RowResults) -> RowResults:
+    def __or__(self, other: "RowResults") -> "RowResults":
         """Results of both, for the same queries and pool."""
         return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
 
-    def ordered(self, systems: Mapping[str, SearchOptions]) -> RowResults:
+    def ordered(self, systems: Mapping[str, SearchOptions]) -> "RowResults":
         """The same, in the order of these systems, all of which search by IDs."""
         return RowResults(
             {name: self.ranks[name] for name in systems},

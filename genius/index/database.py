@@ -1,7 +1,5 @@
 """SQLite files that are written once and then only read, by any number of threads."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time
@@ -106,7 +104,7 @@ class ReadOnlyDatabase:
                 raise UserError(f"{self.file} cannot be read ({one_line(error)}); copy the run again") from None
 
     @contextmanager
-    def aside(self) -> Iterator[ReadOnlyDatabase]:
+    def aside(self) -> Iterator["ReadOnlyDatabase"]:
         """The same file through a connection of its own, for long queries: other threads do not wait for them."""
         aside = ReadOnlyDatabase(self.file)
         aside._checked = self._checked

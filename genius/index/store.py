@@ -16,12 +16,11 @@ rows. Table and trie are built from ids.npy on request, over all items or over a
 them would save little, since a file from elsewhere is believed only after a comparison with the IDs.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -77,7 +76,7 @@ class Index:
         self._building = threading.Lock()
 
     @classmethod
-    def load(cls, folder: Path) -> Index:
+    def load(cls, folder: Path) -> Self:
         """Open an index folder. Raises UserError that names the file which does not fit."""
         try:
             lease = ReadLock(folder)
@@ -116,7 +115,7 @@ class Index:
             lease,
         )
 
-    def with_ids(self, codes: np.ndarray, code_sizes: tuple[int, ...]) -> Index:
+    def with_ids(self, codes: np.ndarray, code_sizes: tuple[int, ...]) -> "Index":
         """The same items under other IDs (n, M), in memory: to compare ways to make IDs."""
         return Index(
             self.folder,

@@ -3,8 +3,6 @@
 A killed process leaves whole blocks, after which a later one can resume; the files are then the same, byte for byte.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +40,7 @@ class UnreadableImages:
     count: int
     examples: tuple[str, ...]  # sentences that name some
 
-    def __add__(self, more: UnreadableImages) -> UnreadableImages:
+    def __add__(self, more: "UnreadableImages") -> "UnreadableImages":
         return UnreadableImages(self.count + more.count, (self.examples + more.examples)[:MAX_EXAMPLES])
 
 

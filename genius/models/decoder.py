@@ -15,8 +15,7 @@ Shapes: b queries, d dim of z, M levels, V tokens, k codes of a level, N prefix 
 
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +24,7 @@ from torch import Tensor, nn
 from transformers import T5Config, T5ForConditionalGeneration
 
 from genius.models.quantizer import ResidualQuantizer
-from genius.models.saving import load_model, save_model
+from genius.models.saving import SavedModule
 from genius.reading import EXACT, Depth, Share, Size, SizeOrNone
 from genius.schema import Modality
 
@@ -75,8 +74,10 @@ class DecoderConfig:
         return self.offsets[-1] + self.code_sizes[-1]
 
 
-class IDDecoder(nn.Module):
+class IDDecoder(SavedModule):
     """A T5 decoder whose tokens are codes."""
+
+    config_type = DecoderConfig
 
     def __init__(self, config: DecoderConfig):
         super().__init__()
@@ -160,15 +161,6 @@ class IDDecoder(nn.Module):
 
     def _prefix(self, z: Tensor) -> Tensor:
         return self.project(z).unflatten(-1, (self.config.prefix, self.config.width))  # (b, N, m)
-
-    def save(self, folder: Path, half: bool = False) -> None:
-        """Write config and weights into `folder`; half: in half precision."""
-        save_model(self, self.config, folder, half=half)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """A saved decoder in eval mode. Raises UserError if the folder does not hold one."""
-        return load_model(cls, DecoderConfig, folder)
 
 
 def codeword_scores(residual: Tensor, codebook: Tensor) -> Tensor:

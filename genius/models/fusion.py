@@ -9,8 +9,6 @@ Shapes: b batch, d embedding dim, p width of each branch, h hidden width.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +16,7 @@ from pydantic import with_config
 from torch import Tensor, nn
 
 from genius.models.encoder import Features
-from genius.models.saving import load_model, save_model
+from genius.models.saving import SavedModule
 from genius.reading import EXACT, Size, SizeOrNone
 
 
@@ -32,8 +30,10 @@ class FusionConfig:
     hidden: Size = 5120
 
 
-class Fusion(nn.Module):
+class Fusion(SavedModule):
     """h(x, y), trained together with the quantizer."""
+
+    config_type = FusionConfig
 
     def __init__(self, config: FusionConfig):
         super().__init__()
@@ -54,12 +54,3 @@ class Fusion(nn.Module):
         text_weight = torch.sigmoid(self.gate(branches))  # (b, 1) λ
         z = self.mix(branches) + text_weight * features.text + (1 - text_weight) * features.image
         return F.normalize(z, dim=-1)
-
-    def save(self, folder: Path, half: bool = False) -> None:
-        """Write config and weights into `folder`; half: in half precision."""
-        save_model(self, self.config, folder, half=half)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """A saved fusion module in eval mode. Raises UserError if the folder does not hold one."""
-        return load_model(cls, FusionConfig, folder)

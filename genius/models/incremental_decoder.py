@@ -18,8 +18,6 @@ Shapes: b queries, w beams, r = b · w beams of all queries, d dim of z, k codes
 query, V tokens, h heads, a width of a head, N prefix length, m model width, M levels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,7 +55,7 @@ class Ahead(NamedTuple):
         hidden = self.hidden[query, places].flatten(0, 1)
         return hidden, None if self.log_sum is None else self.log_sum[query, places].flatten(0, 1)
 
-    def keep(self, queries: Tensor) -> Ahead:
+    def keep(self, queries: Tensor) -> "Ahead":
         """That of these queries (b',) alone."""
         return Ahead(self.hidden[queries], None if self.log_sum is None else self.log_sum[queries])
 

@@ -15,8 +15,6 @@ Shapes: b batch, d dim, M levels, k codes of a level (3 or K).
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +23,7 @@ from torch import Tensor, nn
 
 from genius.errors import quoted
 from genius.models.kmeans import kmeans
-from genius.models.saving import load_model, save_model
+from genius.models.saving import SavedModule
 from genius.reading import EXACT, Depth, Share, Size
 from genius.schema import Modality
 from genius.trie.ids import check_code_sizes
@@ -89,8 +87,11 @@ class QuantizedBatch:
     modality_loss: Tensor  # cross-entropy of the classifier of the first code; 0 without one
 
 
-class ResidualQuantizer(nn.Module):
+class ResidualQuantizer(SavedModule):
     """Each level quantizes the residual of the levels before it."""
+
+    config_type = QuantizerConfig
+    training_buffers = EMA_BUFFERS
 
     def __init__(self, config: QuantizerConfig):
         super().__init__()
@@ -217,15 +218,6 @@ class ResidualQuantizer(nn.Module):
             self._state(level)[1].copy_(cluster_size)
             self._state(level)[2].copy_(cluster_sum)
             residual = residual - codebook[code]
-
-    def save(self, folder: Path, half: bool = False) -> None:
-        """Write config and codebooks into `folder`; the moving averages stay in the checkpoints of training."""
-        save_model(self, self.config, folder, half=half, exclude=EMA_BUFFERS)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """A saved quantizer in eval mode. Raises UserError if the folder does not hold one."""
-        return load_model(cls, QuantizerConfig, folder, optional=EMA_BUFFERS)
 
 
 def cluster_statistics(residual: Tensor, code: Tensor, size: int) -> tuple[Tensor, Tensor]:

@@ -21,14 +21,12 @@ Shapes: t candidates, b queries, d dim, p parts.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
 
 import torch
 from pydantic import with_config
 from torch import Tensor, nn
 
-from genius.models.saving import load_model, save_model
+from genius.models.saving import SavedModule
 from genius.reading import EXACT, Size
 from genius.schema import RANKER_PARTS, Modality
 
@@ -41,8 +39,10 @@ class RankerConfig:
     dim: Size = 768
 
 
-class Ranker(nn.Module):
+class Ranker(SavedModule):
     """A weighted sum of RANKER_PARTS, and a bias for each modality of candidates."""
+
+    config_type = RankerConfig
 
     residual_map: Tensor  # (3 · d, 2d) A of each modality, one below another
     residual_bias: Tensor  # (3, d) a of each modality
@@ -106,12 +106,3 @@ class Ranker(nn.Module):
             solved = torch.linalg.solve(x.T @ x + penalty, x.T @ y)  # (2d, d)
             self.maps[kind] = solved.T.float()
             self.residual_bias[kind] = (mean - center @ solved).float()
-
-    def save(self, folder: Path, half: bool = False) -> None:
-        """Write config and weights into `folder`; half: in half precision."""
-        save_model(self, self.config, folder, half=half)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """A saved ranker in eval mode. Raises UserError if the folder does not hold one."""
-        return load_model(cls, RankerConfig, folder)

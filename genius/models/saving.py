@@ -9,7 +9,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from safetensors import safe_open
@@ -73,6 +73,22 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     except Exception as error:  # open_clip, timm, transformers and tokenizers raise many types
         raise UserError(f"{folder} cannot be loaded ({one_line(error)}); train this part again") from error
     return model.eval()
+
+
+class SavedModule(nn.Module):
+    """A module that is a part of a run: it is built from `config` and saved with it."""
+
+    config_type: ClassVar[type]
+    training_buffers: ClassVar[tuple[str, ...]] = ()  # name prefixes of buffers that only training needs
+
+    def save(self, folder: Path, half: bool = False) -> None:
+        """Write config and weights into `folder`; half: in half precision. Buffers of training stay in checkpoints."""
+        save_model(self, self.config, folder, half=half, exclude=self.training_buffers)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """A saved module in eval mode. Raises UserError if the folder does not hold one."""
+        return load_model(cls, cls.config_type, folder, optional=cls.training_buffers)
 
 
 def _save_eight_bit(model: nn.Module, file: Path) -> None:

@@ -8,8 +8,6 @@ at levels 0, 1 and 3. Levels after its last code are open too, so every prefix i
 Shapes: n items, m matching items, M levels, k codes of a level, B bytes of a packed ID, c children.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +54,7 @@ class Matches:
         used = np.flatnonzero(counts)
         return used, counts[used]
 
-    def filtered(self, level: int, code: int) -> Matches:
+    def filtered(self, level: int, code: int) -> "Matches":
         """The matches that have this code at a level after the end of the pattern."""
         assert level >= len(self.pattern)
         chosen = self.codes(level) == code

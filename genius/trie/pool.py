@@ -1,7 +1,5 @@
 """The items that a search can return: an ID table and the trie over it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,7 +24,7 @@ class Pool:
         code_sizes: Sequence[int],
         rows: np.ndarray | None = None,
         device: torch.device | str = "cpu",
-    ) -> Pool:
+    ) -> "Pool":
         """Build table and trie from packed IDs (n, B) of the items at `rows` (n,), by default 0 … n − 1.
 
         device: where the trie lies. Raises ValueError if there are no items or a row is repeated.
@@ -34,16 +32,16 @@ class Pool:
         table = IDTable.from_packed(packed, code_sizes, rows)
         return cls(table, Trie(table, device))
 
-    def on(self, device: torch.device | str) -> Pool:
+    def on(self, device: torch.device | str) -> "Pool":
         """The same table, and the same trie on another device."""
         return Pool(self.table, Trie(self.table, device, self.trie.crowded))
 
-    def inserted(self, codes: np.ndarray, rows: np.ndarray) -> Pool:
+    def inserted(self, codes: np.ndarray, rows: np.ndarray) -> "Pool":
         """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is already used."""
         table = self.table.inserted(pack(codes, self.table.code_sizes), rows)
         return Pool(table, Trie(table, self.trie.device))
 
-    def removed(self, rows: np.ndarray) -> Pool:
+    def removed(self, rows: np.ndarray) -> "Pool":
         """A pool without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
         table = self.table.removed(rows)
         return Pool(table, Trie(table, self.trie.device))

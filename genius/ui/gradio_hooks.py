@@ -4,8 +4,6 @@ Each hook has one test in tests/ui/test_gradio_hooks.py, which fails where a ver
 range in requirements.txt is that of the versions that pass them.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import logging
@@ -18,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs
 
 import gradio as gr
@@ -78,7 +76,7 @@ class Page(gr.Blocks):
         # not a daemon: torch must not be at work while the interpreter ends
         threading.Thread(target=compute_all, name="prepare").start()
 
-    def queue(self, *args: Any, max_size: int = 64, **kwargs: Any) -> Page:
+    def queue(self, *args: Any, max_size: int = 64, **kwargs: Any) -> Self:
         """max_size: events that may wait; half of them for one client."""
         super().queue(*args, max_size=max_size, **kwargs)
         default_queue = self._queue
@@ -218,7 +216,11 @@ class FairQueue(Queue):
     def get_events(self) -> tuple[list[Event], bool, str] | None:
         """The event to start next, if one may start; Gradio asks every millisecond."""
         waiting = self.waiting()
-        free = [(event, queue) for event, queue in waiting if has_place(queue)]
+        free = [
+            (event, queue)
+            for event, queue in waiting
+            if queue.concurrency_limit is None or queue.current_concurrency < queue.concurrency_limit
+        ]
         ready = [(event, queue) for event, queue in free if listeners[event.session_hash] or listeners[event._id]]
         if not ready and not any(self.active_jobs):
             ready = free
@@ -240,11 +242,6 @@ class FairQueue(Queue):
 
     def waiting(self) -> list[tuple[Event, EventQueue]]:
         return [(event, queue) for queue in self.event_queue_per_concurrency_id.values() for event in queue.queue]
-
-
-def has_place(queue: EventQueue) -> bool:
-    """Whether another event of this queue may start."""
-    return queue.concurrency_limit is None or queue.current_concurrency < queue.concurrency_limit
 
 
 def address_of(request: Any) -> str:

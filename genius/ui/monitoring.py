@@ -7,8 +7,6 @@ A call ends in one of three outcomes: it was answered; refused with a sentence (
 of ours.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys
@@ -45,7 +43,7 @@ prometheus_client.disable_created_metrics()
 class Call:
     """One call of a function of the page or the API."""
 
-    monitor: Monitor
+    monitor: "Monitor"
     run: str
     function: str
     id: str  # that of Gradio's event, if it waited in the queue; clients of the API know it

@@ -7,6 +7,7 @@ arguments of the command line are reported before anything slow is loaded.
 """
 
 import logging
+import os
 import re
 import time
 from collections import deque
@@ -258,7 +259,7 @@ def read_logins(auth: str | None) -> Logins:
     if not auth.strip():
         raise UserError("--auth (or GENIUS_AUTH) is empty: give NAME:PASSWORD, or leave it out to require no login")
     try:
-        lines = Path(auth).read_text(encoding="utf-8").splitlines() if is_file(auth) else [auth]
+        lines = Path(auth).read_text(encoding="utf-8").splitlines() if os.path.isfile(auth) else [auth]
     except (OSError, UnicodeDecodeError):
         raise UserError(
             "The file of --auth cannot be read: it must be a text in UTF-8 that this user may open"
@@ -267,14 +268,6 @@ def read_logins(auth: str | None) -> Logins:
     if not logins or any(len(login) < 2 or not all(login) for login in logins):
         raise UserError("--auth takes NAME:PASSWORD, or a file with one such line per person")
     return logins
-
-
-def is_file(path: str) -> bool:
-    """Also False for what cannot be a path, such as a long password."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def check_editing(host: str, logins: Logins, allow_anonymous: bool) -> None:

@@ -55,7 +55,7 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
 
 
 def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(collection, broken, engine):
-    with pytest.raises(UserError, match="has no held-out instructions; write instructions/held_out_instructions.tsv"):
+    with pytest.raises(UserError, match="held_out_instructions.tsv: is missing"):
         read(collection, engine, phrasing="held-out")
     lines = [
         "text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",

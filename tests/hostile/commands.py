@@ -4,8 +4,6 @@ A state is a folder with `collection`, `run` and what else the commands read. Co
 has imported the libraries already, which takes a tenth of a second in place of ten.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing
@@ -146,7 +144,7 @@ class Laboratory:
         shutil.copytree(kept, self.work)
         return self.work
 
-    def begin(self, name: str, plan: Plan = UNDISTURBED) -> Started:
+    def begin(self, name: str, plan: Plan = UNDISTURBED) -> "Started":
         """Start a command in the folder as it is."""
         return Started(COMMANDS[name].run, self.work, plan)
 

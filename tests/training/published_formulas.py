@@ -5,8 +5,6 @@ Weights are those of a checkpoint, by their published names.
 Shapes: b things, d dim of the shared space, n tokens or patches, w width, M levels, N prefix length, V tokens of T5.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from torch import Tensor
 
@@ -22,7 +20,7 @@ class Formulas:
     def __call__(self, name: str) -> np.ndarray:
         return self._weights[self._prefix + name].double().numpy()
 
-    def below(self, prefix: str) -> Formulas:
+    def below(self, prefix: str) -> "Formulas":
         return Formulas(self._weights, self._prefix + prefix)
 
     def linear(self, x: np.ndarray, name: str) -> np.ndarray:

@@ -4,15 +4,13 @@ A tab is a function `<name>_tab(context, tab)` that lays itself out inside the c
 events. The state of a visitor is kept in gr.State or in the browser, never in a module.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import gradio as gr
 from gradio.events import Dependency
@@ -45,7 +43,7 @@ class ServedRun:
         return self.path.resolve().name
 
     @classmethod
-    def read(cls, run: Path, editable: bool = False, run_names: tuple[str, ...] = ()) -> ServedRun:
+    def read(cls, run: Path, editable: bool = False, run_names: tuple[str, ...] = ()) -> Self:
         """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
         if editable and not os.access(run, os.W_OK):
             raise UserError(
@@ -182,7 +180,7 @@ class Shared:
     last_query: gr.State  # LastQuery or None
 
     @classmethod
-    def create(cls, tabs: gr.Tabs) -> Shared:
+    def create(cls, tabs: gr.Tabs) -> Self:
         """Inside the page's Blocks, before the tabs."""
         return cls(
             tabs=tabs,

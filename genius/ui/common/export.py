@@ -69,7 +69,10 @@ def csv_text(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> str:
     table.writeheader()
     for record in records:
         table.writerow(
-            {name: escape_formula(value) if isinstance(value, str) else value for name, value in record.items()}
+            {
+                name: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+                for name, value in record.items()
+            }
         )
     return stream.getvalue()
 
@@ -118,8 +121,3 @@ def _record(hit: Hit) -> dict[str, Any]:
         "cosine": hit.cosine,
         "log_probability": hit.log_prob,
     }
-
-
-def escape_formula(text: str) -> str:
-    """The text, with an apostrophe if a spreadsheet would compute it."""
-    return f"'{text}" if text.startswith(FORMULA) else text

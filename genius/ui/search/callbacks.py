@@ -222,7 +222,8 @@ class SearchCallbacks:
     def panels(self, request: SearchRequest, answers: Answers) -> tuple[Any, Any, Any]:
         """Summary, cards and generated IDs of one query."""
         (answer,) = answers
-        result, weight = answer.result, self.weight_of(answer)
+        result, chosen_weight = answer.result, answer.options.decoder_weight
+        weight = self.weight if chosen_weight is None else chosen_weight
         cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         return (
@@ -230,11 +231,6 @@ class SearchCallbacks:
             {"columns": [cards], "exports": exports(answers, self.served.name)},
             view.generated(result, weight),
         )
-
-    def weight_of(self, answer: LastQuery) -> float:
-        """The weight of the decoder against geometry that a search had."""
-        weight = answer.options.decoder_weight
-        return self.weight if weight is None else weight
 
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
         """Summary and cards of several instructions side by side; None for the generated IDs, which are not shown."""

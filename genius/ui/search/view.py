@@ -49,13 +49,11 @@ def example_card(example: Example) -> dict[str, Any]:
         "picture": data_uri(small_webp(example.picture)) if example.picture else None,
         "given": MODALITY_NAMES[example.modality],
         "instructions": [targeted.instruction for targeted in example.instructions],
-        "targets": [target(targeted.target) for targeted in example.instructions],
+        "targets": [
+            {"name": MODALITY_NAMES[targeted.target], "modality": targeted.target.name.lower()}
+            for targeted in example.instructions
+        ],
     }
-
-
-def target(modality: Modality) -> dict[str, str]:
-    """The modality an example asks for."""
-    return {"name": MODALITY_NAMES[modality], "modality": modality.name.lower()}
 
 
 def score_note(decoder_weight: float) -> str:
