@@ -30,12 +30,19 @@ BROWSER_FLAGS = [
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory):
-    """A real engine over a tiny run that was not trained. Who changes it, changes it back."""
-    from genius.search.engine import Engine
+def tiny_run(tmp_path_factory):
+    """A run that was not trained, to be read only."""
     from tests.search.tiny import publish_tiny_run
 
-    return Engine.load(publish_tiny_run(tmp_path_factory.mktemp("tiny") / "run").path, "cpu")
+    return publish_tiny_run(tmp_path_factory.mktemp("tiny") / "run")
+
+
+@pytest.fixture(scope="session")
+def engine(tiny_run):
+    """A real engine over a tiny run. Who changes it, changes it back."""
+    from genius.search.engine import Engine
+
+    return Engine.load(tiny_run.path, "cpu")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,21 +78,8 @@ def publish_micro_run(path: Path, collection: Collection) -> Run:
     quantizer.initialize(z, modalities, seed=0)
     decoder.initialize(quantizer)
     codes = quantizer.encode(z, modalities).numpy()
-    publish_parts(
-        run,
-        encoder,
-        fusion,
-        quantizer,
-        decoder,
-        lambda folder: write_index(
-            folder,
-            items,
-            codes,
-            features.embedding().numpy(),
-            quantizer.config.code_sizes,
-            image_path=None,
-            instructions=[],
-        ),
-    )
+    vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
+    index = {"items": items, "codes": codes, "embeddings": vectors, "code_sizes": sizes, "instructions": []}
+    publish_parts(run, encoder, fusion, quantizer, decoder, partial(write_index, **index, image_path=None))
     run.record(collection=str(collection.root))
     return run

@@ -7,7 +7,6 @@ import torch
 from PIL import Image
 
 from genius.errors import UserError
-from genius.run import Run
 from genius.schema import MODES, Modality, Query, SearchOptions
 from genius.search import candidates
 from genius.search import engine as engine_module
@@ -26,16 +25,6 @@ QUERIES = [
     Query(text="the same, but blue", image=PICTURE, instruction="Change it."),
     Query(text="boat"),
 ]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Run:
-    return publish_tiny_run(tmp_path_factory.mktemp("engine") / "run")
-
-
-@pytest.fixture(scope="module")
-def engine(run) -> Engine:
-    return Engine.load(run.path, "cpu")
 
 
 def shown(result) -> tuple:
@@ -304,15 +293,15 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     assert threads_of_models == {engine.batcher._thread}
 
 
-def test_the_decoder_computes_in_a_chosen_dtype(run, engine):
-    lower = Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
+def test_the_decoder_computes_in_a_chosen_dtype(tiny_run, engine):
+    lower = Engine.load(tiny_run.path, "cpu", decoder_dtype="bfloat16")
     for searched, dtype in ((engine, "float32"), (lower, "bfloat16")):
         assert {result.dtype for result in searched.search(QUERIES)} == {searched.decoder_dtype} == {dtype}
     options = SearchOptions(order="score")
     found, expected = (searched.search(QUERIES, options)[0].generated[0].score for searched in (lower, engine))
     assert found != expected and found == pytest.approx(expected, abs=0.2)
     with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, not 'float16'"):
-        Engine.load(run.path, "cpu", decoder_dtype="float16")
+        Engine.load(tiny_run.path, "cpu", decoder_dtype="float16")
 
 
 def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):

@@ -15,17 +15,7 @@ from tests.search.tiny import publish_tiny_run, tiny_decoder
 QUERIES = [Query(text="A red dog.")]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Run:
-    return publish_tiny_run(tmp_path_factory.mktemp("engine") / "run")
-
-
-@pytest.fixture(scope="module")
-def engine(run) -> Engine:
-    return Engine.load(run.path, "cpu")
-
-
-def test_a_run_searches_once_when_it_is_loaded(run, monkeypatch):
+def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
     search, used = Engine._search, []
 
     def noted(*arguments):
@@ -34,13 +24,13 @@ def test_a_run_searches_once_when_it_is_loaded(run, monkeypatch):
         return found
 
     monkeypatch.setattr(Engine, "_search", noted)
-    Engine.load(run.path, "cpu", decoder_dtype="bfloat16")
+    Engine.load(tiny_run.path, "cpu", decoder_dtype="bfloat16")
     assert used == ["bfloat16"]
 
 
-def test_an_unknown_dtype_is_refused(run):
+def test_an_unknown_dtype_is_refused(tiny_run):
     with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, not 'float16'"):
-        Engine.load(run.path, "cpu", decoder_dtype="float16")
+        Engine.load(tiny_run.path, "cpu", decoder_dtype="float16")
 
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):
@@ -54,9 +44,9 @@ def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, 
     assert used == [False, True]
 
 
-def test_loading_a_run_leaves_the_malloc_of_the_process_alone(run, monkeypatch):
+def test_loading_a_run_leaves_the_malloc_of_the_process_alone(tiny_run, monkeypatch):
     monkeypatch.setattr(runtime, "ctypes", None)
-    Engine.load(run.path, "cpu")
+    Engine.load(tiny_run.path, "cpu")
 
 
 def test_a_missing_part_is_named(tmp_path):
@@ -93,6 +83,6 @@ def test_parts_of_different_shapes_are_refused(tmp_path, changes, words):
         Engine.load(run.path, "cpu")
 
 
-def test_an_unknown_device_is_refused(run):
+def test_an_unknown_device_is_refused(tiny_run):
     with pytest.raises(UserError, match="device 'abacus' cannot be used"):
-        Engine.load(run.path, "abacus")
+        Engine.load(tiny_run.path, "abacus")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -99,22 +99,10 @@ def publish_tiny_run(path: Path, n: int = 40) -> Run:
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
         codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items])).numpy()
-    publish_parts(
-        run,
-        encoder,
-        fusion,
-        quantizer,
-        decoder,
-        lambda folder: write_index(
-            folder,
-            items,
-            codes,
-            features.embedding().numpy(),
-            quantizer.config.code_sizes,
-            image_path=pictures.joinpath,
-            instructions=INSTRUCTIONS,
-        ),
-    )
+    vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
+    index = {"items": items, "codes": codes, "embeddings": vectors, "code_sizes": sizes, "instructions": INSTRUCTIONS}
+    write = partial(write_index, **index, image_path=pictures.joinpath)
+    publish_parts(run, encoder, fusion, quantizer, decoder, write)
     return run
 
 
