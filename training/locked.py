@@ -54,7 +54,7 @@ class LockedEncoder(nn.Module):
         self.dropout = nn.Dropout(input_dropout)
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
         self.classes: Tensor | None = None  # (2, k, u) outputs of the text tower for their names and definitions
-        self._embedded: tuple[object, Tensor] | None = None
+        self._embedded: Tensor | None = None
         encoder.eval().requires_grad_(False)
         for head in self._heads:
             head.requires_grad_(True)
@@ -119,13 +119,18 @@ class LockedEncoder(nn.Module):
         return projected if self.bridge is None else self.bridge.add_classes(projected, outputs, self._embed_classes())
 
     def _embed_classes(self) -> Tensor:
-        """(k, d) normalized; the queries and the targets of a step share them."""
-        versions = [weight._version for weight in self._heads[1].parameters()]
-        state = versions, self.training, torch.is_grad_enabled()
-        if self._embedded is None or self._embedded[0] != state:
-            embeddings = self._project(1, self.classes.flatten(0, 1)).unflatten(0, self.classes.shape[:2])
-            self._embedded = state, F.normalize(embeddings.mean(0), dim=-1)
-        return self._embedded[1]
+        """(k, d) normalized; the queries and the targets of a training step share them until the step's gradient."""
+        if self._embedded is not None and torch.is_grad_enabled():
+            return self._embedded
+        embeddings = self._project(1, self.classes.flatten(0, 1)).unflatten(0, self.classes.shape[:2])
+        embedded = F.normalize(embeddings.mean(0), dim=-1)
+        if embedded.requires_grad:
+            self._embedded = embedded
+            embedded.register_hook(self._forget_classes)
+        return embedded
+
+    def _forget_classes(self, gradient: Tensor) -> None:
+        self._embedded = None
 
     def _project(self, number: int, outputs: Tensor) -> Tensor:
         """Outputs of a tower (b, t) or (b, u) -> (b, d)."""
