@@ -67,11 +67,11 @@ class LockedSettings:
     views: int = 4  # of each image: the image itself and random crops, by encoder.min_crop and horizontal_flip
     phrasings: int = 4  # instruction phrasings with which each query is encoded
     input_dropout: float = 0.0  # of tower outputs
-    class_pictures: int = 0  # pseudo-pictures of each class of the class bridge, see class_pictures.py
+    class_pictures: int = 0  # pseudo-pictures of each class of the bridge, one for validation; see class_pictures.py
 
     def __post_init__(self):
         expect(self.views >= 1 and self.phrasings >= 1, "views and phrasings are at least 1")
-        expect(self.class_pictures != 1, "class_pictures is 0, or at least 2: one is for validation")
+        expect(self.class_pictures in (0, *range(2, 101)), "class_pictures is 0, or at least 2 and at most 100")
         expect(0 <= self.input_dropout < 1, "input_dropout is a probability below 1")
 
 
