@@ -78,8 +78,8 @@ class Versions:
         wide, results = (self.engine.search(self.queries, options) for options in (traced(OPTIONS), OPTIONS))
         self.expected.append(
             [
-                [(hit.item.id, hit.cosine, hit.score) for hit in result.hits]
-                if is_clear(more, OPTIONS.rerank)
+                [(hit.item.id, hit.cosine, hit.log_prob) for hit in result.hits]
+                if is_clear(more, reranked=True)
                 else None
                 for more, result in zip(wide, results, strict=True)
             ]
@@ -106,7 +106,10 @@ def search(client, query, file):
     kind, data = client.get(f"/gradio_api/call/search/{event}").text.strip().split("\n")[-2:]
     if kind != "event: complete":
         raise RuntimeError(data)
-    return [(hit["id"], hit["cosine"], hit["score"]) for hit in json.loads(data.removeprefix("data: "))[0]["hits"]]
+    return [
+        (hit["id"], hit["cosine"], sum(hit["log_probabilities"]))
+        for hit in json.loads(data.removeprefix("data: "))[0]["hits"]
+    ]
 
 
 class Load:
