@@ -4,8 +4,6 @@ Features stay in RUN/features/candidates, for training on them later. Each block
 the index: a server that has opened the run picks it up, and a killed process loses the block that it was encoding.
 """
 
-from __future__ import annotations
-
 import shlex
 from functools import partial
 from itertools import islice

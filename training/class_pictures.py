@@ -9,8 +9,6 @@ them.
 Shapes: n outputs, t width of a tower's outputs, c classes, p pseudo-pictures of a class, v views, b block.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

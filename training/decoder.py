@@ -9,8 +9,6 @@ every validation query has a training target, they are chosen on those, and the 
 Shapes: b batch, d dim, M levels, q queries.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
@@ -144,7 +142,7 @@ def fit(
     return decoder, checkpoints
 
 
-def choose_weight(decoder: IDDecoder, validation: Validation, weights: Sequence[float]) -> float:
+def choose_weight(decoder: IDDecoder, validation: "Validation", weights: Sequence[float]) -> float:
     """The weight of the decoder against geometry that has the highest recall on validation; the first of equal ones."""
     if len(weights) == 1:
         return weights[0]

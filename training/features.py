@@ -5,8 +5,6 @@
 The later stages read RUN/features/candidates, RUN/features/train and RUN/features/val.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -165,7 +163,7 @@ class Batch:
     positives: np.ndarray  # (b,) candidate rows
     modality: Tensor  # (b,) modality of the positive
 
-    def part(self, rows: slice) -> Batch:
+    def part(self, rows: slice) -> "Batch":
         return Batch(self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows])
 
 
@@ -185,7 +183,7 @@ class FeatureSet:
         return [*made_from, self.query_files.phrasings, self.pairs.training_digest]
 
     @classmethod
-    def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> FeatureSet:
+    def read(cls, run: Run, collection: Collection, candidates: CandidateTable, split: str, seed: int) -> "FeatureSet":
         """Of a split. Raises UserError if the run lacks the features of its encoder for this collection."""
         pairs = Pairs.read(collection, split, candidates)
         query_files = finished_features(run, split, pairs.digest, seed)

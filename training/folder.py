@@ -15,8 +15,6 @@ The folders become a collection in RUN/collection/NAME, as `python -m genius.col
 searchable a thousand at a time. A killed command resumes where it stopped when you run it again.
 """
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Sequence

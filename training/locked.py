@@ -6,8 +6,6 @@ Shapes: b inputs, q queries, p phrasings, c candidates, k classes of the bridge,
 and u the widths of the towers' outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -80,7 +78,7 @@ class LockedEncoder(nn.Module):
     def logit_scale(self) -> nn.Parameter:
         return self.encoder.logit_scale
 
-    def train(self, mode: bool = True) -> LockedEncoder:
+    def train(self, mode: bool = True) -> "LockedEncoder":
         super().train(mode)
         for head in self._heads:
             head.train(mode)

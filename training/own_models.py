@@ -5,8 +5,6 @@ have no queries to learn from, so queries are generated (pseudo_queries.py). At 
 the same held-out queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

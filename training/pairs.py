@@ -3,8 +3,6 @@
 Shapes: q queries, n candidates, p positives of all queries, b batch.
 """
 
-from __future__ import annotations
-
 import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
@@ -37,7 +35,7 @@ class CandidateTable:
     content_digest: str = ""  # checksum of ids, modalities, texts and the images' paths
 
     @classmethod
-    def read(cls, collection: Collection) -> CandidateTable:
+    def read(cls, collection: Collection) -> "CandidateTable":
         """The stages of one training read the files once; they are read again after a change."""
         return read_candidates(collection, records_stamp(collection.root))
 
@@ -84,7 +82,7 @@ class Pairs:
     positives: np.ndarray  # (p,) candidate rows
 
     @classmethod
-    def read(cls, collection: Collection, split: str, candidates: CandidateTable) -> Pairs:
+    def read(cls, collection: Collection, split: str, candidates: CandidateTable) -> "Pairs":
         """Read a split's queries. Raises UserError for an unknown positive, a missing instruction, or no queries."""
         phrasings, benchmark_rows = collection.instructions(), collection.rows()
         texts, images, instructions = [], [], []
@@ -186,7 +184,7 @@ class Pairs:
             )
         return mask
 
-    def select_rows(self, row_names: Sequence[str]) -> Pairs:
+    def select_rows(self, row_names: Sequence[str]) -> "Pairs":
         """The queries of these benchmark rows alone, or all if none is named. Raises UserError as `row_mask` does."""
         if not row_names:
             return self

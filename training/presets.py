@@ -6,8 +6,6 @@ scratch, `toy` made the run of the toy world; `photos` trains heads behind pretr
 earlier heads, see training/photos/__main__.py.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

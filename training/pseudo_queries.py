@@ -17,8 +17,6 @@ Queries and qrels are ordinary files of the collection, which people can read.
 Shapes: m images, v words, c words of an image, d embedding dim, q queries, k targets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@
 Shapes: b pairs of a batch, d dim, M levels, n candidates.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

@@ -12,8 +12,6 @@ queries that a model of the other queries ranks (cross-validation), next to the 
 Shapes: n items, q queries, t candidates of all queries together, d dim, p parts.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -74,7 +72,7 @@ class CandidateLists:
     row: np.ndarray  # (q,) the query's (task, dataset) row
     cut: np.ndarray  # (q,) the k of its hit rate
 
-    def select(self, queries: np.ndarray) -> CandidateLists:
+    def select(self, queries: np.ndarray) -> "CandidateLists":
         """The lists of some queries; queries (q,) bool."""
         selected = torch.from_numpy(queries[self.query])
         place = np.cumsum(queries) - 1

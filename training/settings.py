@@ -4,8 +4,6 @@ A setting is changed from the command line with --set STAGE.NAME=VALUE. Settings
 published code nor the paper; they are off in the presets `paper` and `paper-text`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterable, Sequence

@@ -7,8 +7,6 @@ depend on the towers and not on the heads: a training with other heads uses the 
 Shapes: i images, v views of an image, t width of a tower's outputs, k images or texts, d embedding dim.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zlib

@@ -7,8 +7,6 @@ makes of an image.
 Shapes: b batch, t width of the tower's outputs, d embedding dim, c classes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +69,7 @@ class ClassTexts:
     definitions: list[str]  # (c,)
 
     @classmethod
-    def of(cls, labels: str) -> ClassTexts:
+    def of(cls, labels: str) -> "ClassTexts":
         """The texts of one of timm's sets of ImageNet classes, such as imagenet-1k: WordNet's."""
         info = ImageNetInfo(labels)
         lemmas = info.label_descriptions(detailed=False)

@@ -6,8 +6,6 @@ The embedding of an input with an image and a text is the normalized sum of both
 Shapes: b batch, d embedding dim, s image side, n tokens.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -58,11 +56,11 @@ class Features:
         """(b, d) for dense search and re-ranking: the L2-normalized sum of image and text features."""
         return F.normalize(self.image + self.text, dim=-1)
 
-    def select(self, inputs: Tensor) -> Features:
+    def select(self, inputs: Tensor) -> "Features":
         """The features of some inputs (c,), given by number."""
         return Features(self.image[inputs], self.text[inputs], self.image_mask[inputs], self.text_mask[inputs])
 
-    def to(self, device: torch.device | str) -> Features:
+    def to(self, device: torch.device | str) -> "Features":
         """The features on another device."""
         return Features(
             self.image.to(device), self.text.to(device), self.image_mask.to(device), self.text_mask.to(device)
@@ -102,7 +100,7 @@ class Encoder(nn.Module):
 
     @classmethod
     @quiet_hub()
-    def from_open_clip(cls, architecture: str, pretrained: str = "") -> Encoder:
+    def from_open_clip(cls, architecture: str, pretrained: str = "") -> "Encoder":
         """A pretrained open_clip model, with its weights unchanged.
 
         architecture: a name that open_clip knows, with `pretrained`, a tag (downloaded) or a local checkpoint file; or
@@ -161,7 +159,7 @@ class Encoder(nn.Module):
         bridge: bool = False,
         bridge_temperature: float = 1.0,
         bridge_cut: float = 0.0,
-    ) -> Encoder:
+    ) -> "Encoder":
         """An encoder with pretrained towers and random heads, in eval mode.
 
         image_tower, text_tower: names as in genius.models.towers. dim: d. image_size: s. head: open_clip's "mlp" (one
@@ -223,7 +221,7 @@ class Encoder(nn.Module):
             ) from error
         return encoder
 
-    def for_inference(self) -> Encoder:
+    def for_inference(self) -> "Encoder":
         """Itself in eval mode with folded batch norms, which is faster; it can be neither trained nor saved now."""
         fold_batch_norms(self.eval().clip.visual)
         return self
@@ -389,7 +387,7 @@ class Encoder(nn.Module):
         save_model(self, config, folder, half=half, eight_bit=eight_bit)
 
     @classmethod
-    def load(cls, folder: Path) -> Encoder:
+    def load(cls, folder: Path) -> "Encoder":
         """A saved encoder in eval mode. Raises UserError if the folder does not hold one."""
 
         def build(config: EncoderConfig) -> Encoder:

@@ -6,8 +6,6 @@ them.
 Shapes: b batch, s image side, n tokens, d embedding dim, t and u the widths of the towers' outputs, h hidden units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

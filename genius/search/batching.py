@@ -15,8 +15,6 @@ need no lock and the device holds one batch at a time.
   caller whose queries raise it.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 import weakref
@@ -62,7 +60,7 @@ class Batcher:
         answers: list[Answer] = self.run(lambda *_: [function()], [None], None, size=1)
         return answers[0]
 
-    def _wait(self, request: _Request) -> Sequence[Any]:
+    def _wait(self, request: "_Request") -> Sequence[Any]:
         try:  # before it is queued: an interrupt may come at any time
             self._requests.put(request)
             return request.future.result()

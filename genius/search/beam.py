@@ -27,8 +27,6 @@ Shapes: b queries, w beams now, v beams next, r = b · w beams of all queries, k
 of all beams together, d feature dim.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ Shapes: b queries, w beams, v beams of the next level, c valid continuations of 
 first level.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,13 +58,13 @@ class Prefixes(NamedTuple):
     code: Tensor  # (b, w) last code
 
     @classmethod
-    def empty(cls, root: int, queries: int, device: torch.device) -> Prefixes:
+    def empty(cls, root: int, queries: int, device: torch.device) -> "Prefixes":
         """One prefix without codes for each query."""
         node = torch.full((queries, 1), root, device=device)
         zero = torch.zeros_like(node)
         return cls(torch.arange(queries, device=device), node, zero.float(), zero.float(), zero, zero)
 
-    def extend(self, continuations: Continuations, best: Tensor) -> Prefixes:
+    def extend(self, continuations: Continuations, best: Tensor) -> "Prefixes":
         """The prefixes of the next level; best (b, v) positions in `continuations`."""
         parent = continuations.beam[best]
         return Prefixes(
@@ -78,7 +76,7 @@ class Prefixes(NamedTuple):
             continuations.code[best],
         )
 
-    def select(self, queries: Tensor) -> Prefixes:
+    def select(self, queries: Tensor) -> "Prefixes":
         """Those of some queries; queries (b,) bool."""
         return Prefixes(*(values[queries] for values in self))
 

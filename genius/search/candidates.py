@@ -7,8 +7,6 @@
 Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes, k codes of level 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -55,7 +53,7 @@ class Candidates:
     counts: np.ndarray  # (b,) candidates of each query
 
     @classmethod
-    def at(cls, query: np.ndarray, position: np.ndarray, queries: int, table: IDTable) -> Candidates:
+    def at(cls, query: np.ndarray, position: np.ndarray, queries: int, table: IDTable) -> "Candidates":
         """The items at these positions (t,) of the table; query (t,) ascending."""
         counts = np.bincount(query, minlength=queries)
         rows, ids = table.rows[position].astype(np.int64), table.ids_of(position)

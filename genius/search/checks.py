@@ -1,7 +1,5 @@
 """Limits of queries and options. Everything that enters the engine is checked here."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real

@@ -3,8 +3,6 @@
 Shapes: b queries, t items, d dim, M levels, k codes of all levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

@@ -6,8 +6,6 @@ from the same embeddings.
 Axes: n items, b queries, d dim, k results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import faiss

@@ -1,7 +1,5 @@
 """Change the collection of a run that is being served; the very next search sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path

@@ -6,8 +6,6 @@ judged on the caller's thread (stage "judge"): whether it looks like those of th
 Shapes: b queries, d embedding dim.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
@@ -98,7 +96,7 @@ class Engine:
         self.batcher = Batcher()  # whose thread runs the models
 
     @classmethod
-    def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> Engine:
+    def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> "Engine":
         """Open a run. device None: a GPU if there is one. decoder_dtype: see `__init__`.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.

@@ -6,8 +6,6 @@ instruction or another text, or with several instructions at once, passes it onc
 Shapes: b queries, d dim.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence

@@ -11,8 +11,6 @@ Shapes: c datasets, n indexed images of one, q validation images, b images to ju
 an image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +62,7 @@ class OODDetector:
     thresholds: np.ndarray  # (c,)
 
     @classmethod
-    def fit(cls, datasets: Sequence[np.ndarray], validation: np.ndarray) -> OODDetector | None:
+    def fit(cls, datasets: Sequence[np.ndarray], validation: np.ndarray) -> "OODDetector | None":
         """From textures (n, t) of the indexed images of each dataset and (q, t) of validation images.
 
         None if either are too few. A dataset with too few images is joined to the largest.
@@ -107,7 +105,7 @@ class OODDetector:
         save_file(arrays, folder / FILE)
 
     @classmethod
-    def load(cls, folder: Path) -> OODDetector | None:
+    def load(cls, folder: Path) -> "OODDetector | None":
         """None if the index has no detector. Raises UserError that names a damaged file."""
         file = folder / FILE
         if not file.exists():

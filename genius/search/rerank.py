@@ -6,8 +6,6 @@ Axes: b queries, w beams, t candidates of all queries together, k results, d emb
 a ranker.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

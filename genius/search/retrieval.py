@@ -1,7 +1,5 @@
 """What the stages of a search hand over. Shapes: b queries, d embedding dim."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,11 +25,11 @@ class EncodedQueries:
     milliseconds: Milliseconds = field(default_factory=dict)
 
     @classmethod
-    def from_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> EncodedQueries:
+    def from_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> "EncodedQueries":
         """From the vectors (b, d) that results carry."""
         return cls(None, torch.as_tensor(embeddings, dtype=torch.float32), torch.as_tensor(z, dtype=torch.float32))
 
-    def select(self, rows: Tensor) -> EncodedQueries:
+    def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""
         return EncodedQueries(
             self.features and self.features.select(rows), self.embeddings[rows], self.z[rows], self.milliseconds

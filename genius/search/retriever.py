@@ -5,8 +5,6 @@
 Shapes: b queries, d embedding dim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -7,8 +7,6 @@ in which the ranges are scanned, and equal scores are in the order of IDs.
 Shapes: n items, B bytes of a packed ID, M levels, k results, q queries, c codewords of all levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Shapes: b queries, w beams, r = b · w beams of all queries, k codes of a level, d feature dim.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

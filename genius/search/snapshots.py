@@ -4,8 +4,6 @@ So a search, and everything that one callback of the page does, sees one version
 added or removed meanwhile.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Times the stages of a search."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -15,8 +15,6 @@ figures alone. With --out, FOLDER gets pages of uploads with what came back, to 
 and captions of sets that must not be shared.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import html

@@ -7,8 +7,6 @@ DATA is the folder of the seven sets. Collection and training run are written to
 resumes where it stopped when you run it again. The packages hold the pretrained towers; the run does not need them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

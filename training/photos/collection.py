@@ -7,8 +7,6 @@ The package holds the image tower, whose predictions label photographs. They tak
 cached in a file next to the collection.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """CREDITS.md of the run of photographs, whom each picture and text is owed to and under which license; its examples."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -12,8 +12,6 @@ Pictures of every set ask in training, also those that do not ship: their words,
 sure of, say what they show. In tests the pictures of `photos` ask, whose names say what they show.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
@@ -77,7 +75,7 @@ class Encyclopedia:
         self.entries = entries
 
     @classmethod
-    def read(cls, table: Path = TABLE) -> Encyclopedia:
+    def read(cls, table: Path = TABLE) -> "Encyclopedia":
         """The entries of ImageNet and of the table."""
         classes, synsets = ImageNetInfo(), ImageNetInfo(ALL_SYNSETS)
         by_synset: dict[str, EncyclopediaEntry] = {}

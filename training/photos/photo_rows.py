@@ -3,8 +3,6 @@
 A picture that asks for pictures in a test is in no pool, and no copy of it in one that a test searches (pictures.py).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any

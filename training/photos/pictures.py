@@ -9,8 +9,6 @@ public events are shown).
 Shapes: n pictures, f features of the copy test.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import defaultdict
 from collections.abc import Sequence

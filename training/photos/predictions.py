@@ -5,8 +5,6 @@ Predictions are cached in one file, by the checksum of the picture.
 Shapes: n pictures, k classes kept, c classes.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ A picture asks for its texts (task 3) and for pictures of the same kind (4), a t
 picture with its title (2), as does the name of a kind. Its kinds are the things that most of its sentences name.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ families.tsv    families of dishes, each with words of their names
 not_shown.tsv   pictures of `scenes` that train but are not shown, each with what is recognizable
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass

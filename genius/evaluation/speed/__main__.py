@@ -11,8 +11,6 @@ hit rates of its test queries, and which index of faiss equals each mode. An int
 Temporary files (up to 9 GB) are written to the folder in TMPDIR.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterable, Sequence

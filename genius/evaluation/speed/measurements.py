@@ -3,8 +3,6 @@
 Shapes: b queries, q queries of a row, n items, K results.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence

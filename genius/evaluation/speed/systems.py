@@ -3,8 +3,6 @@
 Shapes: b queries, d feature dim, w beams, M levels, n items, K results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial

@@ -5,8 +5,6 @@ round times each system once, on queries that no other round has, and starts wit
 over rounds, and two systems by the median of their ratios in each round.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import statistics

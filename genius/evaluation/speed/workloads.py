@@ -11,8 +11,6 @@ A small collection is the beginning of a large one.
 Shapes: n items, d dim, M levels, B bytes of a packed ID.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,7 +44,7 @@ class Workload:
     draw_queries: Callable[[int, int], EncodedQueries]  # (count, round) -> queries; other ones in each round
     vectors: Callable[[np.ndarray], Tensor]  # rows (b,) -> (b, d), normalized
 
-    def with_random_decoder(self, codes: np.ndarray, code_sizes: tuple[int, ...], seed: int) -> Workload:
+    def with_random_decoder(self, codes: np.ndarray, code_sizes: tuple[int, ...], seed: int) -> "Workload":
         """Other IDs, codes (n, M), and a decoder of the same size with random weights."""
         torch.manual_seed(seed)
         config = replace(
@@ -67,7 +65,7 @@ class Setup:
     folder: Path  # for the embeddings, if a system needs them
 
     @classmethod
-    def build(cls, workload: Workload, items: int, beams: int, decoder_dtype: str, folder: Path) -> Setup:
+    def build(cls, workload: Workload, items: int, beams: int, decoder_dtype: str, folder: Path) -> "Setup":
         config, device = workload.decoder.config, workload.decoder.codebooks[0].device
         pool = Pool.build(workload.packed[:items], config.code_sizes, np.arange(items), device)
         return cls(workload, pool, beams, decoder_dtype, folder)
