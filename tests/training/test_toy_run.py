@@ -29,9 +29,9 @@ def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatc
     settings = replace(TINY, index=IndexSettings(pool="union_test", thumbnail_side=24))
     (tmp_path / "kept").mkdir()
     with pytest.raises(UserError, match="is not a run"):
-        make(tmp_path / "kept", tmp_path / "work", settings, "cpu", scenes=50)
+        make(tmp_path / "kept", tmp_path / "work", settings, "cpu", scenes=90)
 
-    make(tmp_path / "toy", tmp_path / "work", settings, "cpu", scenes=50)
+    make(tmp_path / "toy", tmp_path / "work", settings, "cpu", scenes=90)
 
     run = Run(tmp_path / "toy")
     assert all(map(run.has, (*PARTS, *EXTRAS))) and run.manifest["collection"] == "toy-world"
