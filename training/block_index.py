@@ -14,7 +14,7 @@ from tqdm import tqdm
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.encoding.image_loader import enough_pixels
-from genius.encoding.quantize import quantize_all, reconstruction_errors
+from genius.encoding.quantize import quantize_all, squared_distances
 from genius.index.store import Index
 from genius.index.update import append, part_files
 from genius.index.versions import PART
@@ -90,10 +90,10 @@ def index_block(
     with torch.inference_mode():
         fused = fusion(files.features(rows).to(arguments.device)).half().cpu().numpy()
     codes = quantize_all(fused, candidates.modalities[rows], quantizer)
-    errors, embeddings = reconstruction_errors(fused, codes, quantizer), files.embedding[rows]
+    distances, embeddings = squared_distances(fused, codes, quantizer), files.embedding[rows]
     if index:
         trained = index.config.trained == index.n  # else somebody has added others meanwhile
-        append(run, index, items, codes, errors, embeddings, collection.image_path, trained)
+        append(run, index, items, codes, distances, embeddings, collection.image_path, trained)
         return
 
     def write(folder) -> None:
@@ -106,7 +106,7 @@ def index_block(
             image_path=collection.image_path,
             instructions=instructions_for(candidates.keys, collection),
             thumbnail_side=arguments.settings.index.thumbnail_side,
-            errors=errors,
+            distances=distances,
         )
 
     run.publish(PART, write, ("encoder", "fusion", "quantizer"))

@@ -14,7 +14,7 @@ import numpy as np
 from genius.collections.keys import key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
-from genius.encoding.quantize import quantize_all, reconstruction_errors
+from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError, exit_on_user_error
 from genius.files import remove_folder
 from genius.index.layout import Instruction
@@ -61,7 +61,7 @@ def train(arguments: Arguments) -> None:
         ),
     )
     codes = read_or_make(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
-    errors = read_or_make(resume_folder / "errors.npy", lambda: reconstruction_errors(fused, codes, quantizer))
+    distances = read_or_make(resume_folder / "distances.npy", lambda: squared_distances(fused, codes, quantizer))
     asked = (query.image for query in collection.queries("val") if query.image)
     ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool), asked)
     instructions = instructions_for(keys, collection)
@@ -76,7 +76,7 @@ def train(arguments: Arguments) -> None:
             image_path=collection.image_path,
             instructions=instructions,
             thumbnail_side=settings.thumbnail_side,
-            errors=errors,
+            distances=distances,
             resume_folder=resume_folder,
         )
         if unreadable.count:

@@ -1,4 +1,4 @@
-"""Codes of many candidates, and their reconstruction errors.
+"""Codes of many candidates, and the distances of their quantized vectors.
 
 Shapes: n candidates, d dim of z, M levels.
 """
@@ -38,12 +38,13 @@ def quantize_all(fused: Rows, modalities: np.ndarray, quantizer: ResidualQuantiz
 
 
 @torch.inference_mode()
-def reconstruction_errors(fused: Rows, codes: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
-    """‖z − ẑ‖² (n,) float32 of fused features z (n, d) and their quantized vectors ẑ, from codes (n, M)."""
-    device, errors = quantizer.codebook_0.device, np.empty(len(fused), dtype=np.float32)
+def squared_distances(fused: Rows, codes: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
+    """(n, 2) float32: ‖z − ẑ‖² and ‖ẑ‖² of fused features z (n, d) and their quantized vectors ẑ, from codes (n, M)."""
+    device, distances = quantizer.codebook_0.device, np.empty((len(fused), 2), dtype=np.float32)
     for start in range(0, len(fused), QUANTIZE_BLOCK):
         rows = slice(start, start + QUANTIZE_BLOCK)
         z = torch.from_numpy(fused[rows].astype(np.float32)).to(device)
         quantized = quantizer.decode(torch.from_numpy(codes[rows].astype(np.int64)).to(device))
-        errors[rows] = (z - quantized).square().sum(-1).cpu().numpy()
-    return errors
+        both = torch.stack([z - quantized, quantized], dim=1)  # (b, 2, d)
+        distances[rows] = both.double().square().sum(-1).cpu().numpy()
+    return distances

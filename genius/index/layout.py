@@ -17,7 +17,8 @@ CONFIG = "config.json"
 MAX_ITEMS = 2**31 - 1  # positions are int32
 MAX_SEGMENTS = 10_000
 MAX_LEVELS = 256
-ERRORS = "errors.npy"
+DISTANCES = "distances.npy"
+ERRORS = "errors.npy"  # in place of them, of older runs
 ROWS = "rows.npy"  # where items were removed
 
 

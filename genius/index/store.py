@@ -5,7 +5,8 @@
     rows.npy            (n,) int32 positions of the items in the segments, if any were removed; memory-mapped
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     modalities.npy      (n,) uint8
-    errors.npy          (n,) float32 ‖z − ẑ‖² of each item's feature and its ID; NaN if unknown; may be missing
+    distances.npy       (n, 2) float32 ‖z − ẑ‖² of each item's feature and its ID, and ‖ẑ‖²; NaN if unknown; may be
+                        missing; memory-mapped. Older runs have errors.npy, the first column
     instructions.json   the instructions that users can choose from
     config.json         n, d, code sizes, segments
     familiar.safetensors  the out-of-distribution detector, if the run has one; read by the engine
@@ -29,6 +30,7 @@ from numpy.typing import DTypeLike
 from genius.errors import UserError
 from genius.index.layout import (
     CONFIG,
+    DISTANCES,
     ERRORS,
     ROWS,
     IndexConfig,
@@ -57,7 +59,7 @@ class Index:
         packed: np.ndarray,
         embeddings: Vectors,
         modalities: np.ndarray,
-        errors: np.ndarray | None,
+        distances: np.ndarray | None,
         records: ItemRecords,
         instructions: list[Instruction],
         lease: ReadLock,
@@ -66,7 +68,9 @@ class Index:
         self.folder, self.config = folder, config
         self.embeddings = embeddings  # (n, d) fp16, memory-mapped
         self.modalities = modalities  # (n,) uint8
-        self.errors = errors  # (n,) float32 of reconstruction, NaN: unknown; None: all unknown
+        self.distances = distances  # (n, 2) float32, see above; None: all unknown
+        self.errors = None if distances is None else distances[:, 0]
+        self._norms = None if distances is None or np.isnan(distances[:, 1]).any() else distances[:, 1]
         self.instructions = instructions
         self.packed = packed  # (n, B) IDs, memory-mapped
         self.records, self.places = records, records.places
@@ -88,11 +92,12 @@ class Index:
         modalities = np.array(
             _read_array(folder / "modalities.npy", (n,), np.uint8, lambda read: read.max() >= len(Modality))
         )
-        errors = kept = None
-        if (folder / ERRORS).exists():
-            errors = np.array(
-                _read_array(folder / ERRORS, (n,), np.float32, lambda read: (np.isinf(read) | (read < 0)).any())
-            )
+        distances = kept = None
+        if (folder / DISTANCES).exists():
+            distances = _read_array(folder / DISTANCES, (n, 2), np.float32, _no_distances)
+        elif (folder / ERRORS).exists():
+            errors = _read_array(folder / ERRORS, (n,), np.float32, _no_distances)
+            distances = np.stack([errors, np.full_like(errors, np.nan)], axis=1)
         if (folder / ROWS).exists():
             kept = _read_array(folder / ROWS, (n,), np.int32)
         segments = [segment_folder(folder, number) for number in range(len(config.segments))]
@@ -109,7 +114,7 @@ class Index:
             packed,
             vectors[0] if len(vectors) == 1 and kept is None else ConcatenatedArray(vectors, kept),
             modalities,
-            errors,
+            distances,
             ItemRecords(segments, places),
             read_instructions(folder / "instructions.json"),
             lease,
@@ -156,12 +161,12 @@ class Index:
         """
         if rows is not None:
             rows = np.unique(rows)
-            return Pool.build(self.packed[rows], self.code_sizes, rows, device)
+            return Pool.build(self.packed[rows], self.code_sizes, rows, device, self._norms)
         with self._building:
             if str(device) not in self._whole:
                 built = next(iter(self._whole.values()), None)
                 self._whole[str(device)] = (
-                    built.on(device) if built else Pool.build(self.packed, self.code_sizes, device=device)
+                    built.on(device) if built else Pool.build(self.packed, self.code_sizes, None, device, self._norms)
                 )
             return self._whole[str(device)]
 
@@ -169,6 +174,10 @@ class Index:
 def _ascend(kept: np.ndarray, end: int) -> bool:
     """Whether these could be positions of rows: ascending from 0 to end − 1."""
     return kept[0] >= 0 and kept[-1] < end and bool((kept[1:] > kept[:-1]).all())
+
+
+def _no_distances(read: np.ndarray) -> bool:
+    return bool((np.isinf(read) | (read < 0)).any())
 
 
 def _read_array(

@@ -22,13 +22,13 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.image_loader import enough_pixels
-from genius.encoding.quantize import quantize_all, reconstruction_errors
+from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder
 from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.item_source import ItemSource
-from genius.index.layout import CONFIG, ERRORS, ROWS, segment_folder, write_config
+from genius.index.layout import CONFIG, DISTANCES, ERRORS, ROWS, segment_folder, write_config
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
 from genius.index.store import Index
 from genius.index.versions import PART
@@ -45,7 +45,7 @@ from genius.trie.ids import pack
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
 MAX_EXAMPLES = 5  # skipped ids or unreadable images that are named
-ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", ERRORS, ROWS)  # a new version has its own
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS, ROWS)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
 MERGE_AT = 8  # segments; with so many, adding merges small ones
 
@@ -135,13 +135,13 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         )
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
-            errors = reconstruction_errors(fused, codes, models.quantizer)
+            distances = squared_distances(fused, codes, models.quantizer)
             append(
                 opened,
                 index,
                 compress(new.items(source), readable & ~copies),
                 codes[kept],
-                errors[kept],
+                distances[kept],
                 ConcatenatedArray([embedding], kept),
                 source.image_path,
             )
@@ -191,15 +191,15 @@ def append(
     index: Index,
     items: Iterable[Item],
     codes: np.ndarray,
-    errors: np.ndarray,
+    distances: np.ndarray,
     embeddings: Vectors,
     image_path: Callable[[str], Path],
     trained: bool = False,
 ) -> None:
     """Publish a version with one more segment; the caller holds the run's write lock.
 
-    codes (m, M), errors (m,), embeddings (m, d): of the new items. trained: they are of the collection that the run was
-    made from, as all before them.
+    codes (m, M), distances (m, 2), embeddings (m, d): of the new items. trained: they are of the collection that the
+    run was made from, as all before them.
     """
     config, end = index.config, sum(index.config.segments)
 
@@ -207,7 +207,7 @@ def append(
         segment = segment_folder(folder, len(config.segments))
         segment.mkdir()
         added, _ = write_segment(segment, items, embeddings, image_path, run.settings.index.thumbnail_side)
-        known = np.full(index.n, np.nan, np.float32) if index.errors is None else index.errors
+        known = np.full((index.n, 2), np.nan, np.float32) if index.distances is None else index.distances
         kept = index.places.kept
         if kept is not None:
             kept = np.concatenate([kept, np.arange(end, end + len(codes))])
@@ -217,7 +217,7 @@ def append(
             replace(config, n=n, segments=(*config.segments, len(codes)), trained=n if trained else config.trained),
             np.concatenate([index.packed, pack(codes, config.code_sizes)]),
             np.concatenate([index.modalities, added]),
-            np.concatenate([known, errors]),
+            np.concatenate([known, distances]),
             kept,
         )
 
@@ -237,7 +237,7 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
             replace(config, n=len(kept), trained=int((kept < config.trained).sum())),
             index.packed[kept],
             index.modalities[kept],
-            None if index.errors is None else index.errors[kept],
+            None if index.distances is None else index.distances[kept],
             positions,
         )
 

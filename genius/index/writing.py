@@ -20,7 +20,7 @@ from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.files import link_or_copy, write_array
 from genius.index.database import placeholders, resumable_database, saved_progress, transaction
-from genius.index.layout import CONFIG, ERRORS, ROWS, IndexConfig, Instruction, write_config, write_instructions
+from genius.index.layout import CONFIG, DISTANCES, ROWS, IndexConfig, Instruction, write_config, write_instructions
 from genius.index.segments import EMBEDDINGS, ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, Vectors
 from genius.schema import Item
 from genius.trie.ids import pack
@@ -54,14 +54,14 @@ def write_index(
     image_path: Callable[[str], Path] | None,
     instructions: Iterable[Instruction],
     thumbnail_side: int = 192,
-    errors: np.ndarray | None = None,
+    distances: np.ndarray | None = None,
     resume_folder: Path | None = None,
 ) -> UnreadableImages:
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be memory-mapped.
     image_path: finds an item's image; None makes no thumbnails.
-    errors (n,): reconstruction errors, with which those of items that are added later are compared.
+    distances (n, 2): see store.py; with its errors those of items that are added later are compared.
     resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay
     there, so that nothing is lost before the caller has published `folder`.
     Returns the items whose images cannot be read; they have no thumbnail. Raises UserError that names the item if an
@@ -77,7 +77,7 @@ def write_index(
     config.check()
     write_instructions(folder / "instructions.json", instructions)
     modalities, unreadable = write_segment(folder, items, embeddings, image_path, thumbnail_side, resume_folder)
-    write_rows(folder, config, pack(codes, code_sizes), modalities, errors)
+    write_rows(folder, config, pack(codes, code_sizes), modalities, distances)
     return unreadable
 
 
@@ -107,18 +107,18 @@ def write_rows(
     config: IndexConfig,
     packed: np.ndarray,
     modalities: np.ndarray,
-    errors: np.ndarray | None,
+    distances: np.ndarray | None,
     kept: np.ndarray | None = None,
 ) -> None:
-    """Write the files about rows: IDs (n, B), modalities (n,), errors (n,) if known.
+    """Write the files about rows: IDs (n, B), modalities (n,), distances (n, 2) if known.
 
     kept (n,): the positions of the remaining items, if some were removed.
     """
     write_config(folder / CONFIG, config)
     np.save(folder / "ids.npy", packed)
     np.save(folder / "modalities.npy", modalities)
-    if errors is not None:
-        np.save(folder / ERRORS, errors.astype(np.float32))
+    if distances is not None:
+        np.save(folder / DISTANCES, distances.astype(np.float32))
     if kept is not None:
         np.save(folder / ROWS, kept.astype(np.int32))
 

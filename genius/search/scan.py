@@ -144,11 +144,16 @@ class Scan:
 
 
 def squared_norms(pool: Pool, codewords: Codewords) -> Tensor:
-    """‖ẑ‖² of each item's quantized vector, by position in the ID table: (n,) float32 on the trie's device."""
+    """‖ẑ‖² of each item's quantized vector, by position in the ID table: (n,) float32 on the trie's device.
+
+    Of an index that knows them they are read: 5.6 million are computed in seconds.
+    """
+    if pool.norms is not None:
+        return torch.from_numpy(pool.norms[pool.table.rows]).to(pool.trie.device)
     norms = torch.empty(len(pool.table), device=pool.trie.device)
     for first, positions in _pieces(np.arange(len(norms)), BLOCK // 4):
         numbers = codewords.numbers_at(pool.trie, torch.from_numpy(positions).to(norms.device))
-        norms[first : first + len(positions)] = codewords.sums(numbers).square().sum(1)
+        norms[first : first + len(positions)] = codewords.sums(numbers).double().square().sum(1)
     return norms
 
 

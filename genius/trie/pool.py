@@ -16,6 +16,7 @@ class Pool:
 
     table: IDTable
     trie: Trie
+    norms: np.ndarray | None = None  # float32 ‖ẑ‖² of each row of the index; None: unknown
 
     @classmethod
     def build(
@@ -24,17 +25,18 @@ class Pool:
         code_sizes: Sequence[int],
         rows: np.ndarray | None = None,
         device: torch.device | str = "cpu",
+        norms: np.ndarray | None = None,
     ) -> "Pool":
         """Build table and trie from packed IDs (n, B) of the items at `rows` (n,), by default 0 … n − 1.
 
         device: where the trie lies. Raises ValueError if there are no items or a row is repeated.
         """
         table = IDTable.from_packed(packed, code_sizes, rows)
-        return cls(table, Trie(table, device))
+        return cls(table, Trie(table, device), norms)
 
     def on(self, device: torch.device | str) -> "Pool":
         """The same table, and the same trie on another device."""
-        return Pool(self.table, Trie(self.table, device, self.trie.crowded))
+        return Pool(self.table, Trie(self.table, device, self.trie.crowded), self.norms)
 
     def inserted(self, codes: np.ndarray, rows: np.ndarray) -> "Pool":
         """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is already used."""

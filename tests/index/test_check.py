@@ -34,7 +34,7 @@ def index(
         replace(written.config, trained=TRAINED),
         np.array(written.packed),
         written.modalities,
-        np.concatenate([np.linspace(0, 1, TRAINED), added]) if errors else None,
+        np.stack([np.concatenate([np.linspace(0, 1, TRAINED), added]), number], axis=1) if errors else None,
     )
     return Index.load(folder)
 

@@ -1,10 +1,12 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from genius.collections.images import open_image
@@ -12,13 +14,15 @@ from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
-from genius.index.update import Added, Models, Removed, add, compact, remove
+from genius.index.update import Added, Models, Removed, add, compact, part_files, remove
 from genius.index.versions import load_newer_index
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Item, Modality, Query
+from genius.search.codewords import Codewords
 from genius.search.engine import Engine
+from genius.search.scan import squared_norms
 from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_items, tiny_quantizer
 
 N, WHOLE = 24, 40
@@ -57,6 +61,30 @@ def item_source(items: list[Item], pictures: Path) -> ItemSource:
 
 def opened(run: Path) -> Index:
     return Index.load(Run(run).folder("index"))
+
+
+def test_norms_stay_those_of_the_ids_whatever_changes(run, models, others):
+    changes = (
+        lambda: None,
+        lambda: add(run, lambda _: others, models),
+        lambda: remove(run, ["0:3", f"0:{N + 1}"]),
+        lambda: compact(run),
+    )
+    for change in changes:
+        change()
+        index = opened(run)
+        for pool in (index.pool(), index.pool(np.arange(1, index.n, 3))):
+            computed = squared_norms(replace(pool, norms=None), Codewords(models.quantizer.codebooks))
+            assert pool.norms is not None and torch.equal(squared_norms(pool, None), computed)
+
+
+def test_an_older_run_knows_no_norms_and_still_grows(run, models, others):
+    errors, files = np.array(opened(run).errors), [name for name in part_files(Run(run)) if name != "distances.npy"]
+    Run(run).replace("index", lambda folder: np.save(folder / "errors.npy", errors), files)
+    assert opened(run).pool().norms is None and np.array_equal(opened(run).errors, errors)
+    add(run, lambda _: others, models)
+    assert opened(run).pool().norms is None and np.array_equal(opened(run).errors[:N], errors)
+    assert not np.isnan(opened(run).errors).any() and "errors.npy" not in part_files(Run(run))
 
 
 def test_settings_of_a_wrong_type_are_refused_before_anything_is_encoded(run, others):

@@ -10,6 +10,7 @@ import torch
 from open_clip.transform import PreprocessCfg
 from PIL import Image
 
+from genius.encoding.quantize import squared_distances
 from genius.index.writing import write_index
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder
@@ -98,10 +99,12 @@ def publish_tiny_run(path: Path, n: int = 40) -> Run:
     images = [Image.open(pictures / item.image).convert("RGB") if item.image else None for item in items]
     features = encoder.encode(images, [item.text for item in items])
     with torch.inference_mode():
-        codes = quantizer.encode(fusion(features), torch.tensor([item.modality for item in items])).numpy()
+        z = fusion(features)
+        codes = quantizer.encode(z, torch.tensor([item.modality for item in items])).numpy()
+    distances = squared_distances(z.numpy(), codes, quantizer)
     vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
     index = {"items": items, "codes": codes, "embeddings": vectors, "code_sizes": sizes, "instructions": INSTRUCTIONS}
-    write = partial(write_index, **index, image_path=pictures.joinpath)
+    write = partial(write_index, **index, image_path=pictures.joinpath, distances=distances)
     publish_parts(run, encoder, fusion, quantizer, decoder, write)
     return run
 

@@ -65,13 +65,13 @@ def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(col
             run_stage("index", index.train, arguments)
     (arguments.run / "indexing" / "other facts").mkdir()
     monkeypatch.setattr(index, "quantize_all", None)
-    monkeypatch.setattr(index, "reconstruction_errors", None)
+    monkeypatch.setattr(index, "squared_distances", None)
     run_stage("index", index.train, arguments)
 
     after = Index.load(Run(arguments.run).folder("index"))
     rows = np.arange(before.n)
     assert after.items(rows) == before.items(rows) == list(collection.candidates("union_test"))
-    assert np.array_equal(after.packed, before.packed) and np.array_equal(after.errors, before.errors)
+    assert np.array_equal(after.packed, before.packed) and np.array_equal(after.distances, before.distances)
     assert np.array_equal(after.embeddings, before.embeddings)
     assert not (arguments.run / "indexing").exists()
 
