@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import pytrec_eval
 
 from genius.metrics.hit_rate import (
+    CUTS,
     MISS,
     Qrels,
     bootstrap_differences,
@@ -64,18 +66,23 @@ def test_batches_agree_with_the_whole():
     assert np.concatenate(parts).tolist() == whole.tolist()
 
 
-def test_first_hits_agree_with_a_loop_over_sets():
+def test_hit_rates_agree_with_trec_eval():
     rng = np.random.default_rng(0)
-    positives = [rng.choice(30, size=rng.integers(0, 5), replace=False).tolist() for _ in range(200)]
-    ranked = np.stack([rng.permutation(30)[:8] for _ in range(200)])
-    ranked[rng.random(ranked.shape) < 0.1] = -1
+    positives = [rng.choice(90, size=rng.integers(0, 5), replace=False).tolist() for _ in range(200)]
+    ranked = np.stack([rng.permutation(90)[:60] for _ in range(200)])
+    ranked[::7, 3:] = -1  # no more results
+    judged = {str(query): {str(row): 1 for row in rows} | {"none": 0} for query, rows in enumerate(positives)}
+    scored = {
+        str(query): {str(row): -float(place) for place, row in enumerate(rows) if row >= 0}
+        for query, rows in enumerate(ranked.tolist())
+    }
+    cuts = ",".join(map(str, CUTS))
+    found = pytrec_eval.RelevanceEvaluator(judged, {f"success.{cuts}"}).evaluate(scored).values()
 
-    expected = [
-        next((rank for rank, row in enumerate(rows, 1) if row in wanted), MISS)
-        for rows, wanted in zip(ranked.tolist(), map(set, positives), strict=True)
-    ]
-
-    assert first_hits(ranked, Qrels.from_lists(positives)).tolist() == expected
+    ranks = first_hits(ranked, Qrels.from_lists(positives))
+    assert len(found) == len(ranks)
+    for k in CUTS:
+        assert hit_rate(ranks, k) == pytest.approx(np.mean([each[f"success_{k}"] for each in found]))
 
 
 def test_candidate_sets_of_different_sizes_are_searched_for_positives():
