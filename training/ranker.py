@@ -26,7 +26,7 @@ from genius.encoding.quantize import QUANTIZE_BLOCK, quantize_all
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, command_parser
 from genius.files import disk_errors_explained
-from genius.metrics.hit_rate import headline_cut
+from genius.metrics.hit_rate import MISS, headline_cut
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -86,13 +86,22 @@ class CandidateLists:
             self.cut[queries],
         )
 
-    def hits(self, scores: Tensor) -> np.ndarray:
-        """(q,) bool: a target is among the first `cut` of its candidates in the order of these scores (t,)."""
+    def order(self, scores: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates (t,) query by query, the highest of these scores (t,) first; and their ranks, from 1."""
         order = np.lexsort((np.arange(len(scores)), -scores.numpy(), self.query))
         first = np.searchsorted(self.query, np.arange(len(self.row)))
-        place = np.arange(len(order)) - first[self.query]
-        hit = self.positive.numpy()[order] & (place < self.cut[self.query])
-        return np.bincount(self.query[hit], minlength=len(self.row)) > 0
+        return order, np.arange(len(order)) - first[self.query] + 1
+
+    def ranks(self, scores: Tensor) -> np.ndarray:
+        """(q,) rank of the first target among the candidates in the order of these scores (t,), or MISS."""
+        order, place = self.order(scores)
+        target, ranks = self.positive.numpy()[order], np.full(len(self.row), MISS)
+        np.minimum.at(ranks, self.query[target], place[target])
+        return ranks
+
+    def hits(self, scores: Tensor) -> np.ndarray:
+        """(q,) bool: a target is among the first `cut` of its candidates in the order of these scores (t,)."""
+        return self.ranks(scores) <= self.cut
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -103,11 +103,17 @@ class SearchedRow:
     results: RowResults
 
 
-def pool_figures(kind: PoolKind, beams: int, searched: Sequence[SearchedRow], seed: int) -> PoolFigures:
-    """The figures of the rows that were searched in a pool; seed: of the intervals."""
+def pool_figures(
+    kind: PoolKind,
+    beams: int,
+    searched: Sequence[SearchedRow],
+    seed: int,
+    compared: Sequence[tuple[str, str]] = COMPARED,
+) -> PoolFigures:
+    """The figures of the rows that were searched in a pool; seed: of the intervals. compared: pairs of systems."""
     rows, draws = [], []
     for number, row in enumerate(searched):
-        figures, samples = _row_figures(row, np.random.default_rng((seed, number)))
+        figures, samples = _row_figures(row, compared, np.random.default_rng((seed, number)))
         rows.append(figures)
         draws.append(samples)
     limits = {name: interval(np.mean([samples[name] for samples in draws], axis=0)) for name in draws[0]}
@@ -121,13 +127,15 @@ def pool_figures(kind: PoolKind, beams: int, searched: Sequence[SearchedRow], se
     return PoolFigures(kind, beams, rows, RowFigures(systems, differences))
 
 
-def _row_figures(searched: SearchedRow, rng: np.random.Generator) -> tuple[RowFigures, dict[str, np.ndarray]]:
+def _row_figures(
+    searched: SearchedRow, compared: Sequence[tuple[str, str]], rng: np.random.Generator
+) -> tuple[RowFigures, dict[str, np.ndarray]]:
     """The figures, and the bootstrap draws by system and by pair of systems."""
     queries, ranks, beams = searched.queries, searched.results.ranks, searched.results.beams
     row, cut = queries.row, headline_cut(queries.row.dataset)
     wins = {
         f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut)
-        for first, second in COMPARED
+        for first, second in compared
         if first in ranks and second in ranks
     }
     samples = {system: bootstrap_hit_rates(system_ranks, cut, DRAWS, rng) for system, system_ranks in ranks.items()}

@@ -64,7 +64,7 @@ def _percents(*names: str) -> list[Column]:
     return [Column(name, "%") for name in names]
 
 
-def _by_row(title: str, pool: PoolFigures, columns: Columns, note: str = "") -> Table:
+def by_row(title: str, pool: PoolFigures, columns: Columns, note: str = "") -> Table:
     """A line for each row, and their average."""
     cells = [[*row_names(row), *(value(row) for value in columns.values())] for row in [*pool.rows, pool.average]]
     return Table(title, [*NAMES, *columns], cells, note)
@@ -78,7 +78,7 @@ def hit_table(pool: PoolFigures) -> Table:
     if any(row.outside for row in pool.rows):
         columns[Column("judgments outside")] = lambda row: row.outside
     columns |= {Column(name, "%"): lambda row, name=name: row.systems[name].rate for name in pool.average.systems}
-    return _by_row(f"Hit rate by row, {pool.kind}", pool, columns)
+    return by_row(f"Hit rate by row, {pool.kind}", pool, columns)
 
 
 def rungs(row: RowFigures) -> list[str]:
@@ -101,7 +101,7 @@ def _rung(row: RowFigures, name: str) -> float:
 def ladder_table(pool: PoolFigures) -> Table:
     """The oracle ladder: where the next point of hit rate is lost, for each row."""
     columns: Columns = {Column(name, "%"): lambda row, name=name: _rung(row, name) for name in rungs(pool.average)}
-    return _by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, NOTES["ladder"])
+    return by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, NOTES["ladder"])
 
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
@@ -162,7 +162,7 @@ def targets_table(pool: PoolFigures) -> Table:
     columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.systems[name].seen for name in systems}
     columns[Column("new: queries")] = lambda row: row.queries_new
     columns |= {Column(f"new: {name}", "%"): lambda row, name=name: row.systems[name].new for name in systems}
-    return _by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, NOTES["targets"])
+    return by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, NOTES["targets"])
 
 
 def beams_table(pools: Sequence[PoolFigures]) -> Table:

@@ -118,24 +118,29 @@ class Retriever:
         return replace(retrieval, ranked=ranked, milliseconds=watch.milliseconds)
 
     def _rank(self, unranked: Unranked, options: ResolvedOptions) -> RankedCandidates:
-        encoded, index, candidates, scores = unranked.encoded, unranked.version.index, unranked.candidates, None
+        index, candidates, scores = unranked.version.index, unranked.candidates, None
         if options.order == "ranker":
             assert self._ranker_scorer is not None, "resolve_options refuses a missing ranker"
-            assert unranked.first_codes is not None, "a run with a ranker always asks for them"
-            parts = self._ranker_scorer.compute_parts(
-                candidates,
-                unranked.first_codes,
-                unranked.pool.table,
-                index.embeddings,
-                index.modalities,
-                encoded.embeddings,
-                encoded.z,
-                self._normalize,
-            )
-            scores = self._ranker_scorer.score(candidates, parts, index.modalities)
-        queries = encoded.embeddings.cpu().numpy()
+            scores = self._ranker_scorer.score(candidates, self.ranker_parts(unranked), index.modalities)
+        queries = unranked.encoded.embeddings.cpu().numpy()
         return rank_candidates(
             candidates, index.embeddings, queries, options.k, options.order != "score", self._normalize, scores
+        )
+
+    def ranker_parts(self, unranked: Unranked) -> Tensor:
+        """What a ranker knows of the candidates (t, p), by RANKER_PARTS; of a run with one."""
+        assert self._ranker_scorer is not None
+        assert unranked.first_codes is not None, "a run with a ranker always asks for them"
+        encoded, index = unranked.encoded, unranked.version.index
+        return self._ranker_scorer.compute_parts(
+            unranked.candidates,
+            unranked.first_codes,
+            unranked.pool.table,
+            index.embeddings,
+            index.modalities,
+            encoded.embeddings,
+            encoded.z,
+            self._normalize,
         )
 
     @torch.inference_mode()

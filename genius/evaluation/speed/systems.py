@@ -32,7 +32,8 @@ K = 50  # results; of a scan SCANNED, which are re-ranked
 EF_SEARCH = (4, 8, 16, 32, 64, 128, 256)  # of HNSW
 PROBES = (1, 2, 4, 8, 16, 32, 64, 128)  # inverted lists that IVF-PQ reads
 MAX_IN_MEMORY = 1_000_000  # vectors up to which an index keeps all of them in float32
-MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 5_600_000}  # larger collections leave these out: they take long to build
+# Larger collections leave these out: they take long to build, and the embeddings of more items fill a disk.
+MAX_ITEMS = {"HNSW": 100_000, "IVF-PQ": 5_600_000, "flat": 10_000_000}
 BLOCK = 16_384  # IDs that are converted at once
 MAX_TRAINING, DIMS_PER_BYTE = 50_000, 8  # vectors that IVF-PQ is trained on; dims that it keeps in a byte
 CACHED_PREFIXES = 32_768  # more than 32 queries of 50 beams look up

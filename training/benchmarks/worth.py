@@ -1,0 +1,159 @@
+"""What the decoder and the ranker of a run are worth: every way to search and to rank, on its test queries.
+
+    python -m training.benchmarks.worth RUN
+    python -m training.benchmarks.worth RUN --collection DIR --limit 50
+
+Candidates are those of the scan, of the beam search (its scores those of the decoder, of the codes' geometry, or both
+blended as the run was tuned) and of both. Those of both are also ranked by rankers that are fitted here, each query by
+one that learned from other queries (cross-validation): with all parts, without the decoder's, and, of the first
+results, with the decoder's score of whole IDs in place of that of the first two codes. Prints tables of hit rates by
+row and on average, with 95 % intervals, and writes RUN/reports/worth.json and .md.
+
+Shapes: q queries, t candidates of all queries together, p parts, d dim, M levels.
+"""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import add_beams, add_evaluated, collection_of, command_line, command_parser
+from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
+from genius.evaluation.pools import PoolKind
+from genius.evaluation.queries import EncodedSplit, read_queries, training_targets
+from genius.evaluation.report import averages_table, by_row, differences_table, hit_table
+from genius.evaluation.systems import RowResults, SearchedPool, id_systems, search_by_ids
+from genius.metrics.hit_rate import MISS
+from genius.models.ranker import Ranker
+from genius.reports import Column, Report, version
+from genius.runtime import keep_freed_memory
+from genius.schema import RANKER_PARTS, SearchOptions
+from genius.search.engine import Engine, batch_size
+from training.ranker import CandidateLists, cross_validated_scores
+
+MODULE = "training.benchmarks.worth"
+SEARCHED = ("scan", "scan + ranker", "beam", "beam + ranker")
+SERVED, FITTED, WITHOUT, WHOLE = "both + ranker", "fitted ranker", "without the decoder", "with whole IDs"
+DECODER, FIRST_CODE = RANKER_PARTS.index("decoder"), RANKER_PARTS.index("first code")
+FIRST = 20  # results whose whole IDs the decoder scores
+COMPARED = [
+    ("beam", "beam by geometry"),
+    ("beam", "beam by decoder"),
+    ("both + ranker", "scan + ranker"),
+    ("both + ranker", "both + re-rank"),
+    (FITTED, WITHOUT),
+    (WHOLE, FITTED),
+]
+NOTE = """
+How often the right item is among the first results, by each way to search and to rank them.
+
+*dense*: exact search over the embeddings. *scan*: the nearest IDs. *beam*: generated IDs, by the run's blend of decoder
+and geometry, or by either alone. *both*: the candidates of both; *re-rank*: by cosine; *ranker*: the run's. The last
+three rank the candidates of both by rankers fitted on the other queries: with all parts, without those of the decoder,
+and with its score of whole IDs, of the first {first} results. Hit rate at 5, at 10 for Fashion200K and FashionIQ.
+{queries:,} queries with an answer among the {items:,} items, {beams} beams, seed {seed}."""
+
+
+def candidate_lists(engine: Engine, queries: EncodedSplit, beams: int) -> tuple[CandidateLists, np.ndarray]:
+    """The candidates of all queries, found in both ways, and their IDs (t, M)."""
+    options, lists, codes, start = SearchOptions(beams=beams), [], [], 0
+    for query_set, row in zip(queries.sets, queries.rows, strict=True):
+        inside = 0
+        for batch in row.split(batch_size(beams)):
+            found, size = engine.retrieve(batch, options), len(batch.z)
+            candidates = found.candidates
+            positive = query_set.qrels.contains(candidates.query + inside, candidates.row)
+            modality = engine.index.modalities[candidates.row].astype(np.int64)
+            parts = engine.retriever.ranker_parts(found).cpu()
+            lists.append((candidates.query + start, parts, torch.from_numpy(modality), torch.from_numpy(positive)))
+            codes.append(found.pool.table.codes(candidates.id))
+            inside, start = inside + size, start + size
+    query, parts, modality, positive = zip(*lists, strict=True)
+    rows = np.repeat(np.arange(len(queries.sets)), [len(each) for each in queries.sets])
+    joined = (np.concatenate(query), torch.cat(parts), torch.cat(modality), torch.cat(positive))
+    return CandidateLists(*joined, np.arange(start), rows, queries.cuts), np.concatenate(codes)
+
+
+def fitted(lists: CandidateLists, seed: int, without: tuple[int, ...] = ()) -> Tensor:
+    """(t,) scores by rankers that each saw the other queries, and none of some parts; lists without a target: 0."""
+    kept = torch.ones(len(RANKER_PARTS))
+    kept[list(without)] = 0
+    has_target = np.bincount(lists.query[lists.positive.numpy()], minlength=len(lists.row)) > 0
+    scores = torch.zeros(len(lists.query))
+    some = replace(lists, parts=lists.parts * kept).select(has_target)
+    scores[torch.from_numpy(has_target[lists.query])] = cross_validated_scores(some, seed)
+    return scores
+
+
+def ranks_by_whole_ids(
+    engine: Engine, queries: EncodedSplit, lists: CandidateLists, codes: np.ndarray, scores: Tensor, seed: int
+) -> np.ndarray:
+    """(q,) ranks of the first targets where the first candidates by these scores (t,) are ranked by their whole IDs."""
+    order, place = lists.order(scores)
+    chosen = order[place <= FIRST]
+    query, own = lists.query[chosen], codes[chosen]
+    steps = engine.retriever.code_log_probs(queries.encoded.z[query], own)
+    parts = lists.parts[chosen].clone()
+    parts[:, DECODER] = sum(step.cpu()[torch.arange(len(own)), code] for step, code in zip(steps, own.T))
+    few = replace(lists, query=query, parts=parts, modality=lists.modality[chosen], positive=lists.positive[chosen])
+    ranks = few.ranks(fitted(few, seed))
+    return np.where(ranks == MISS, lists.ranks(scores), ranks)
+
+
+def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: int, seed: int) -> PoolFigures:
+    """targets (n,) bool: the item was a training target."""
+    named = id_systems(beams, ranker=True)
+    systems = {name: named[name] for name in SEARCHED}
+    systems |= {"beam by geometry": replace(named["beam"], decoder_weight=0.0)}
+    systems |= {"beam by decoder": replace(named["beam"], decoder_weight=1.0)}
+    lists, codes = candidate_lists(engine, queries, beams)
+    everything = fitted(lists, seed)
+    by_run = Ranker.load(engine.run.folder("ranker"))(lists.parts, lists.modality)[0].detach()
+    of_both = {
+        "both + re-rank": lists.ranks(lists.parts[:, RANKER_PARTS.index("cosine")]),
+        SERVED: lists.ranks(by_run),
+        FITTED: lists.ranks(everything),
+        WITHOUT: lists.ranks(fitted(lists, seed, (DECODER, FIRST_CODE))),
+        WHOLE: ranks_by_whole_ids(engine, queries, lists, codes, everything, seed),
+    }
+    searched, rows = [], np.arange(engine.index.n)
+    for number, (query_set, row) in enumerate(zip(queries.sets, queries.rows, strict=True)):
+        found = SearchedPool(engine, engine.pool, rows).dense(row, query_set.qrels)
+        found |= search_by_ids(systems, engine, engine.pool, row, query_set.qrels)
+        found |= RowResults({name: ranks[lists.row == number] for name, ranks in of_both.items()})
+        searched.append(SearchedRow(query_set, engine.index, rows, targets, found))
+    against = [(name, "dense") for name in (*systems, *of_both)]
+    return pool_figures(PoolKind("global", "indexed"), beams, searched, seed, [*COMPARED, *against])
+
+
+def main(arguments: list[str]) -> None:
+    parser = command_parser(MODULE, __doc__)
+    add_evaluated(parser)
+    add_beams(parser)
+    given = parser.parse_args(arguments)
+    keep_freed_memory()
+    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    if not engine.has_ranker:
+        raise UserError(f"{given.run} has no ranker; train one: python -m training.ranker COLLECTION {given.run}")
+    sets = read_queries(collection, engine.index, given.split, limit=given.limit, seed=given.seed, answerable=True)
+    queries = EncodedSplit.encode(engine, collection, sets)
+    pool = measure(engine, queries, training_targets(collection, engine.index), given.beams, given.seed)
+    names = [name for name in pool.average.systems if name != "dense"]
+    columns = {Column(name, "%"): lambda row, name=name: row.differences[f"{name} − dense"] for name in names}
+    against = by_row("Hit rate less that of dense search, by row", pool, columns, "In percentage points.")
+    note = NOTE.strip().format(
+        first=FIRST, queries=len(queries.encoded.z), items=engine.index.n, beams=given.beams, seed=given.seed
+    )
+    tables = [averages_table([pool]), differences_table([pool]), hit_table(pool), against]
+    report = Report(
+        "What decoder and ranker are worth", note, command_line(MODULE, arguments), version(given.run), tables
+    )
+    report.save(given.run / "reports" / "worth.json")
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main(sys.argv[1:])
