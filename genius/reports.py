@@ -131,6 +131,7 @@ class Report:
     version: str  # of the program and the run that it is about
     tables: list[Table]
     plots: list[Plot] = field(default_factory=list)
+    headline: str = ""  # the figure that a person remembers, in a few words: "75.8 % right among the first 5"
 
     def save(self, file: Path) -> None:
         """Print the report, then write it to `file` and as Markdown beside it.

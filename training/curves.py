@@ -101,7 +101,8 @@ def health_report(health: Mapping[str, Any], version: str) -> Report:
     """health: of `code_health`, and the hit rates on validation queries."""
     rows: list[list[Cell]] = [[_shown(name), value] for name, value in health.items() if name != "levels"]
     ids = Table("IDs", [Column("figure"), Column("value", digits=4)], rows)
-    return Report("Codes", HEALTH_NOTE, COMMAND, version, [ids, health_table(health)])
+    alone = f"{100 * health['items_alone']:.1f} % of the items have an ID of their own"
+    return Report("Codes", HEALTH_NOTE, COMMAND, version, [ids, health_table(health)], headline=alone)
 
 
 def read_health(run: Run) -> dict[str, float]:

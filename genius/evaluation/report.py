@@ -57,7 +57,21 @@ def report_of(
     definitions = NOTES["definitions"].format(usual=USUAL_CUT, fashion=FASHION_CUT, least=MIN_DENSE)
     systems = NOTES["systems"].format(scanned=SCANNED)
     paragraphs = [NOTES["lead"], evaluation.settings, definitions, systems]
-    return Report(f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs), command, version, tables, plots)
+    title, note = f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs)
+    return Report(title, note, command, version, tables, plots, _headline(headline.average.systems))
+
+
+def _headline(systems: dict[str, SystemFigures]) -> str:
+    """What the page serves beside dense search."""
+    rates = [
+        f"{100 * systems[name].rate[0]:.1f} % {words}"
+        for name, words in (
+            (next((name for name in SERVED if name in systems), ""), f"have a right one among the first {USUAL_CUT}"),
+            ("dense", "when every item is compared"),
+        )
+        if name in systems
+    ]
+    return "; ".join(rates)
 
 
 def _percents(*names: str) -> list[Column]:

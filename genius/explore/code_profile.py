@@ -83,7 +83,7 @@ class Profiles:
             use,
         )
 
-    def nearness(self, matches: Matches, top: int = 6) -> Nearness:
+    def nearness(self, matches: Matches, top: int = 10) -> Nearness:
         """The matching items nearest to their mean embedding, and those farthest from it."""
         rows = np.sort(spread(matches.rows, SAMPLE_SIZE))
         if not len(rows):

@@ -1,5 +1,6 @@
 """The Map tab's callbacks over HTTP, on a tiny run with made-up maps, and its figure."""
 
+import base64
 import json
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from plotly.graph_objects import Figure
 from genius.explore.map_colors import Palette, group_by_value
 from genius.ui.common.figures import MODALITY_SYMBOLS
 from genius.ui.map import callbacks
-from genius.ui.map.figure import SHADES, Drawing, map_figure
+from genius.ui.map.figure import SHADES, Drawing, PlacedQuery, group_names, last_query_traces, map_figure
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import QUERIES, many_maps, serving_maps
 
@@ -43,6 +44,13 @@ def test_a_map_its_sentences_and_its_table(ask):
         ("Text", [13, 0, 13, 0]),
         ("Pair", [13, 0, 0, 13]),
     ]
+
+
+def test_before_and_after_codes_stand_side_by_side(ask):
+    single = json.loads(data(ask("on_map", *DRAWN))[0])["data"]
+    both = json.loads(data(ask("on_map", callbacks.BEFORE_AND_AFTER, *DRAWN[1:]))[0])
+    assert [trace.get("xaxis", "x") for trace in both["data"]] == ["x"] * len(single) + ["x2"] * len(single)
+    assert both["layout"]["yaxis2"]["matches"] == "y"
 
 
 @pytest.mark.parametrize("value", [None, "1", 39, -1 - QUERIES, True])
@@ -110,6 +118,27 @@ def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_t
     assert [color for _, color in bar.marker.colorscale[::2]] == SHADES
     legend = [trace.name for trace in traces if trace.showlegend]
     assert len(legend) == len({*legend}) == len({trace.name for trace in traces})
+
+
+def test_the_last_query_has_a_star_and_numbered_rings_round_what_it_found(palette):
+    points = np.arange(3)
+    query = PlacedQuery("<b>", points, np.full(3, 1 / 3), [7, -1, 2])
+    rings, star = last_query_traces(query, palette.maps, 0)
+
+    def values(trace, name):
+        return np.frombuffer(base64.b64decode(trace[name]["bdata"]), trace[name]["dtype"])
+
+    places = palette.maps.places[0]
+    assert rings["text"] == ["1", "3"] and values(rings, "customdata").tolist() == [7, 2]
+    assert np.allclose([values(rings, "x"), values(rings, "y")], places[[7, 2]].T, atol=0.02)
+    assert np.allclose([values(star, "x")[0], values(star, "y")[0]], places[:3].mean(0), atol=0.02)
+    assert star["hovertemplate"].startswith("&lt;b&gt;")
+
+
+def test_names_of_groups_are_no_markup_and_stand_in_their_middle(palette):
+    named = group_names([("<b>", np.arange(5))], palette.maps, 0)
+    assert named["text"] == ["<b>&lt;b&gt;</b>"]
+    assert named["x"] == [float(np.median(palette.maps.places[0][:5, 0]))]
 
 
 def test_names_of_the_data_are_no_markup(drawing, palette):

@@ -109,6 +109,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"python -m training.benchmarks.uploads RUN $GENIUS_DATA {sampled}",
         version(options.run),
         [table for table in tables if table.rows],
+        headline=f"{tables[0].texts()[0][3].split()[0]} % of photographs from outside are named among the first 5",
     ).save(options.run / "reports" / "uploads.json")
     if options.out:
         worst_first = sorted(answer_rows, key=lambda row: any(right for _, right, _ in row.results))

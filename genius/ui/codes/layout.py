@@ -24,40 +24,34 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     )
     with gr.Row(elem_id="codes-ask"):
         pattern = gr.Textbox(
-            label="Pattern",
+            label="Codes that an ID begins with; * stands for any",
             placeholder="0 · 17 · * · 5",
             max_length=MAX_PATTERN_LENGTH,
             scale=3,
             min_width=240,
-            info="How an ID begins; * stands for any code.",
             elem_id="codes-pattern",
         )
         level = gr.Dropdown(
             [(level_name(number, forced), number) for number in range(len(code_sizes))],
             value=None,
-            label="Level",
-            info="Or choose a place in the ID …",
+            label="Or a level …",
             min_width=140,
             elem_id="codes-level",
         )
-        code = gr.Dropdown(
-            [], label="Code", info="… and one of its codes, most frequent first.", min_width=180, elem_id="codes-code"
-        )
+        code = gr.Dropdown([], label="… and one of its codes", min_width=180, elem_id="codes-code")
     key = gr.Textbox(visible="hidden", elem_id="codes-key")
     summary = Panel("codes-summary", "codes/pattern_summary.js")
-    with gr.Row():
-        with gr.Column(scale=3, min_width=320):
-            icicle = Panel("codes-icicle", "codes/icicle.js")
-        with gr.Column(scale=2, min_width=300):
-            meaning = Panel("codes-meaning", "codes/meaning.js")
-    with gr.Accordion("The next codes as a table", open=False):
-        table = Panel("codes-next", "common/table.js")
     with gr.Row(elem_id="codes-items-row"):
+        with gr.Column(scale=2, min_width=320):
+            icicle = Panel("codes-icicle", "codes/icicle.js")
+            meaning = Panel("codes-meaning", "codes/meaning.js")
         with gr.Column(scale=3, min_width=320):
             nearness = Panel("codes-nearness", "common/tiles.js")
             items = Panel("codes-items", "common/tiles.js")
         with gr.Column(scale=2, min_width=300, elem_id="codes-picked"):
             item_card = ItemCard("codes-card", context)
+    with gr.Accordion("The next codes as a table", open=False):
+        table = Panel("codes-next", "common/table.js")
     with gr.Accordion("How well each level is used", open=False) as health_section:
         health = Panel("codes-health", "common/table.js")
     with gr.Accordion("What the codes know about the items", open=False) as factors_section:

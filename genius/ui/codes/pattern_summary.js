@@ -12,11 +12,10 @@ const draw = value => {
   const {crumbs, items, empty, common, nothing_common: nothing, sentences, modalities} = value;
   return [node('section', {class: 'codes-summary'},
     node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
-    node('h2', {'data-announced': ''}, empty ? 'Nothing matches' : items),
-    ...common ? [node('p', {}, node('span', {class: 'label'}, nothing ? 'nothing in common' : 'in common '),
-      ...nothing ? [] : [node('b', {}, common)])] : [],
+    node('h2', {'data-announced': ''}, empty ? 'Nothing matches' : items,
+      common ? ` · ${nothing ? 'nothing in common' : common}` : ''),
     node('p', {class: 'sentence'}, sentences.join(' ')),
-    ...empty ? [] : [
+    ...modalities.length < 2 ? [] : [
       node('p', {class: 'targets'}, ...modalities.map(modalityShare)),
       node('div', {class: 'bar', 'aria-hidden': 'true'},
         ...modalities.map(({modality, share}) => node('i', {class: modality, style: `width: ${100 * share}%`})))])];

@@ -62,7 +62,7 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
     """Share of all items and use of the next level, in sentences."""
     if not overview.items:
         return ["No item has these codes. Replace one with * to see similar ones."]
-    next_level = _next_level_sentence(overview, len(pattern))
+    next_level = _next_level_sentence(overview)
     return [_share_sentence(pattern, overview, total), next_level] if pattern else [next_level]
 
 
@@ -73,15 +73,16 @@ def _share_sentence(pattern: Pattern, overview: Overview, total: int) -> str:
     return f"{share}, {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}."
 
 
-def _next_level_sentence(overview: Overview, level: int) -> str:
+def _next_level_sentence(overview: Overview) -> str:
     if overview.next_level is None:
         if overview.items == 1:
             return "This is a complete ID: one item has it."
         return "This is a complete ID: these items share it, as a bucket, and only re-ranking orders them."
-    subject = "it has" if overview.items == 1 else "they have"
-    used, codes = overview.next_level["used"], overview.next_level["codes"]
-    variety = f", about as varied as {overview.next_level['perplexity']:.0f} equally frequent ones" if used > 1 else ""
-    return f"At level {level} {subject} {used:,} of {count(codes, 'code')}{variety}."
+    used, perplexity = overview.next_level["used"], overview.next_level["perplexity"]
+    if used == 1:
+        return "All have the same next code."
+    sizes = "most of them small" if perplexity < used / 2 else "of similar size" if perplexity > 0.8 * used else ""
+    return f"The next code splits them into {used:,} groups{', ' * bool(sizes)}{sizes}."
 
 
 def modality_shares(overview: Overview) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ const draw = async () => {
   host.hidden = !props.value;
   if (!props.value) return;
   const {data, layout} = JSON.parse(props.value);
-  host.style.height = `${layout.height ?? props.figure_height}px`;
+  if (layout.height) host.style.height = `${layout.height}px`;
   if (dragMode !== null) layout.dragmode = dragMode;
   await drawPlot(host, {data, layout});
   drawRing();

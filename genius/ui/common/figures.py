@@ -35,8 +35,8 @@ class PlotlyFigure(gr.HTML):
     the id of a point into customdata, and a constant into layout.uirevision to keep the zoom across updates; a ring
     then marks the point that was clicked last. The browser event "dragmode" on the figure's host sets what dragging
     does: one of plotly's modes, or "off", as it is at first for fingers. after_text: the text that comes with the
-    figure is shown before it is drawn. height, in pixels, is that of figures whose layout names none. Colors of text,
-    axes and grid follow the theme by themselves. Data in labels, text and hovers goes through `escaped`: plotly reads
+    figure is shown before it is drawn. A figure without a height fills its host. Colors of text, axes and
+    grid follow the theme by themselves. Data in labels, text and hovers goes through `escaped`: plotly reads
     markup there.
     """
 
@@ -45,7 +45,6 @@ class PlotlyFigure(gr.HTML):
         name: str,
         label: str,
         value: Figure | None = None,
-        height: int = 480,
         after_text: bool = False,
         **layout: Any,  # Gradio's own: it makes a component anew for a visitor when a callback updates or skips it
     ):
@@ -53,7 +52,6 @@ class PlotlyFigure(gr.HTML):
             value,
             html_template='<div class="panel figure-host"></div>',
             alternative=label,
-            figure_height=height,
             after_text=after_text,
             most_lassoed=MOST_LASSOED,
             js_on_load="\n".join((UI_FOLDER / file).read_text() for file in FIGURE_SCRIPTS),

@@ -85,7 +85,7 @@ class CompareCallbacks:
     def on_open(self, last: LastQuery | None):
         """Name the last search on its button."""
         return gr.Button(
-            "Compare the last search" + (f": {last.description}" if last else ""), interactive=last is not None
+            "Compare my last search" + (f": {last.description}" if last else ""), interactive=last is not None
         )
 
     def on_item(self, event: gr.EventData):

@@ -23,17 +23,18 @@ from genius.ui.common.context import Context
 from genius.ui.common.item_card import ItemCard
 from genius.ui.compare.callbacks import CompareCallbacks
 
+# The tab opens on the last search. The tour compares an example of its own.
+COMPARE_AT_ONCE = """() => setTimeout(() => {
+  if (document.querySelector('#compare .empty') && !document.body.classList.contains('touring'))
+    document.querySelector('#compare-last:enabled')?.click();
+}, 50)"""
 LARGE = 1_000_000  # items; above it the graph of HNSW is built only if a visitor asks for it
 
 
 def compare_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
     engine, callbacks = context.engine, CompareCallbacks(context)
-    introduction(
-        "compare",
-        "One question, several ways to search. Generation writes the IDs of what it expects; dense search, the "
-        "usual way, compares the question with every item.",
-    )
+    introduction("compare", "The same question, answered by writing IDs and by comparing with every item.")
     with gr.Row(elem_id="compare-ask"):
         with gr.Column(scale=2, min_width=240):
             picture = query_picture("compare-picture", height=160)
@@ -42,7 +43,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         instruction = query_instruction(engine.index, "compare-instruction", scale=3, min_width=260)
         with gr.Column(scale=2, min_width=220):
             compare = gr.Button("Compare", variant="primary", elem_id="compare-go")
-            compare_last = gr.Button("Compare the last search", interactive=False, elem_id="compare-last")
+            compare_last = gr.Button("Compare my last search", interactive=False, elem_id="compare-last")
     with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
         target = target_choice(engine.index, "compare-target")
         context.targets.append(target)
@@ -66,7 +67,8 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     ):
         built = trigger(callbacks.on_build, hnsw, None, **waiting)
         built.success(callback, [*inputs, *settings], [*more, *outputs], **one_at_a_time)
-    tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
+    named = tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
+    named.then(None, None, None, js=COMPARE_AT_ONCE, **UNQUEUED)
     panel.select(callbacks.on_item, None, item_card, **LATEST)
 
 

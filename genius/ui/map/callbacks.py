@@ -9,6 +9,7 @@ import numpy as np
 
 from genius.collections.keys import key_id
 from genius.errors import UserError
+from genius.explore.code_names import NO_COMMON_MEANING
 from genius.explore.distinctive_words import Word, distinctive_words
 from genius.explore.map_colors import Group, Palette, map_picture, nearest_points
 from genius.explore.map_data import Maps
@@ -19,12 +20,22 @@ from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
 from genius.ui.common.item_card import chosen_item_view, item_card_view
 from genius.ui.map import view
-from genius.ui.map.figure import Drawing, PlacedQuery, group_colors, last_query_traces, map_figure
+from genius.ui.map.figure import (
+    Drawing,
+    PlacedQuery,
+    group_colors,
+    group_names,
+    last_query_traces,
+    map_figure,
+    side_by_side,
+)
 
 MAX_TILES = 48  # of a selection
 MAX_OTHER_ITEMS = 3_000  # with whose texts those of a selection are compared
 MAX_WORDS = 12  # of a selection
 CACHE_SIZE = 24  # figures and selections of one index, of about 0.3 MB for 10,000 items
+NAMED = 12  # groups whose names stand on the map
+BEFORE_AND_AFTER = "both"  # the choice that shows the features beside all codes
 NO_COLOR = "That color does not exist; reload the page."
 
 Selection = tuple[dict[str, Any] | None, dict[str, Any] | None]  # data of the selection panel and of the tiles
@@ -36,7 +47,10 @@ class MapCallbacks:
     def __init__(self, context: Context, maps: Maps):
         self.engine, self.maps = context.engine, maps
         self.levels = len(context.engine.index.code_sizes)
-        self.view_names = [map_view.name for map_view in maps.views]
+        self.namer, self.view_names = context.namer, [map_view.name for map_view in maps.views]
+        learned = [map_view for map_view in maps.views if map_view.contrastive] or maps.views
+        first, last = (choose(learned, key=lambda map_view: map_view.depth) for choose in (min, max))
+        self.both, self.has_both = (first.name, last.name), first.depth == 0 < last.depth
         self.palette_of = lru_cache(1)(lambda index: Palette(index, maps))
         self.profiles_of = context.namer.profiles_of
         self.cached_selection = cached_for_index(self.select_group)
@@ -44,16 +58,22 @@ class MapCallbacks:
 
     def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
         """The figure, the note below it and the table of its groups."""
+        if name == BEFORE_AND_AFTER:
+            (before, *_), (after, note, table) = (self.on_map(each, color, level, queries, last) for each in self.both)
+            return side_by_side(before, after, ("Before: everything", f"After: all {self.levels} codes")), note, table
         index = self.engine.index
         level = level if color == "code" else 1
         if last is None:
             return self.cached_map(index, name, color, level, queries)
-        cosines = self.palette_of(index).similarity(last.result.embedding)
+        palette = self.palette_of(index)
+        cosines = palette.similarity(last.result.embedding)
         if color == "query":
             figure, note, table = self.draw(index, name, color, level, queries, cosines)  # nobody else has this query
         else:
             figure, note, table = self.cached_map(index, name, color, level, queries)
-        query = PlacedQuery(last.description, *nearest_points(cosines))
+        point_of = {int(row): point for point, row in enumerate(palette.rows) if row >= 0}
+        results = [point_of.get(hit.row, -1) for hit in last.result.hits]
+        query = PlacedQuery(last.description, *nearest_points(cosines), results)
         traces = last_query_traces(query, self.maps, self.view_names.index(name))
         return figure | {"data": [*figure["data"], *traces]}, note, table
 
@@ -73,11 +93,28 @@ class MapCallbacks:
             show_queries=queries != "hidden",
             show_answers=queries == "answers",
         )
+        figure = map_figure(drawing).to_dict()
+        if names := self.named_groups(palette):
+            figure["data"].append(group_names(names, self.maps, number))
         return (
-            map_figure(drawing).to_dict(),
+            figure,
             view.map_note(palette, number, self.levels, query_missing=color == "query" and cosines is None),
             view.group_table(groups, palette.modalities, group_colors(groups, by_modality)),
         )
+
+    def named_groups(self, palette: Palette) -> list[tuple[str, np.ndarray]]:
+        """The largest groups of items with the same first two codes that have a name, with their points."""
+        prefixes, number, counts = np.unique(
+            palette.codes[palette.points, :2], axis=0, return_inverse=True, return_counts=True
+        )
+        names: dict[str, np.ndarray] = {}
+        for place in np.argsort(-counts, kind="stable").tolist():
+            label = self.namer.label(tuple(prefixes[place].tolist()))
+            if label not in ("", NO_COMMON_MEANING):
+                names.setdefault(label.split(", ")[0], palette.points[number.reshape(-1) == place])
+            if len(names) == NAMED:
+                break
+        return list(names.items())
 
     def prepare(self) -> None:
         """Draw what a visitor may ask for first: every map, and every color of the first one."""

@@ -23,7 +23,7 @@ from genius.ui.common.formatting import MODALITY_NAMES
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
 UNGROUPED_COLOR, QUERY_COLOR, LAST_QUERY_COLOR = "#94a3b8", "#808794", "#e11d48"
 MAX_LARGE_POINTS, SMALL_POINT, LARGE_POINT = 20_000, 3, 4.5  # a number of points; sizes in pixels
-MAP_HEIGHT = 640
+RING = 15  # pixels, round a result of the last query
 SHADES = sample_colorscale("Viridis", 8)  # of values, from the lowest to the highest
 
 
@@ -34,6 +34,7 @@ class PlacedQuery:
     title: str
     points: np.ndarray  # (s,) numbers of items
     weights: np.ndarray  # (s,)
+    results: Sequence[int]  # numbers of the items that it found, best first, −1 for those that are not on the map
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,6 @@ def map_figure(drawing: Drawing) -> Figure:
     return base_layout(Figure(traces)).update_layout(
         uirevision="map",
         dragmode="pan",
-        height=MAP_HEIGHT,
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
         xaxis={"visible": False},
         yaxis={"visible": False, "scaleanchor": "x"},
@@ -195,20 +195,71 @@ def _lines(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def last_query_traces(query: PlacedQuery, maps: Maps, view: int) -> list[dict[str, Any]]:
-    """The visitor's last query on one view of the maps: a star at the mean of its nearest items, a line to each."""
-    nearest = spread_overlapping(maps.places[view][: len(maps.keys)])[query.points]
-    place = query.weights @ nearest
-    x, y = _lines(place, nearest)
-    lines = {"color": LAST_QUERY_COLOR, "width": 1}
-    star = {"symbol": "star", "size": 18, "color": LAST_QUERY_COLOR, "line": {"color": "#fff", "width": 1.5}}
-    hover = f"your last query: {escaped(query.title)}<extra></extra>"
-    shared = {"type": "scatter", "name": "your last query"}
+    """The visitor's last query on one view of the maps: a star at the mean of its nearest items, and a numbered ring
+    round each of its results."""
+    places = spread_overlapping(maps.places[view][: len(maps.keys)])
+    place = query.weights @ places[query.points]
+    ranks = [rank for rank, point in enumerate(query.results) if point >= 0]
+    points = np.array([query.results[rank] for rank in ranks], dtype=np.int64)
+    star = {"symbol": "star", "size": 24, "color": LAST_QUERY_COLOR, "line": {"color": "#fff", "width": 2}}
+    rings = {"symbol": "circle-open", "size": RING, "color": LAST_QUERY_COLOR, "line": {"width": 2}}
+    shared = {"type": "scatter", "showlegend": False}
     traces = [
         shared
-        | {"x": x, "y": y, "mode": "lines", "hoverinfo": "skip", "showlegend": False, "line": lines, "opacity": 0.6},
-        shared | {"x": place[:1], "y": place[1:], "mode": "markers", "marker": star, "hovertemplate": hover},
+        | {
+            "x": places[points, 0],
+            "y": places[points, 1],
+            "customdata": points.astype(np.int32),
+            "mode": "markers+text",
+            "text": [str(rank + 1) for rank in ranks],
+            "textposition": "top right",
+            "textfont": {"color": LAST_QUERY_COLOR, "size": 12},
+            "marker": rings,
+            "hovertemplate": "result %{text}<extra></extra>",
+        },
+        shared
+        | {
+            "x": place[:1],
+            "y": place[1:],
+            "mode": "markers+text",
+            "text": ["your search"],
+            "textposition": "bottom center",
+            "textfont": {"color": LAST_QUERY_COLOR, "size": 13},
+            "marker": star,
+            "hovertemplate": f"{escaped(query.title)}<extra></extra>",
+        },
     ]
     return Figure(traces).to_dict()["data"]
+
+
+def group_names(names: Sequence[tuple[str, np.ndarray]], maps: Maps, view: int) -> dict[str, Any]:
+    """Names of groups of items, in the middle of each. names: with the numbers of the items."""
+    middles = [np.median(maps.places[view][points], axis=0) for _, points in names]
+    return {
+        "type": "scatter",
+        "showlegend": False,
+        "x": [float(middle[0]) for middle in middles],
+        "y": [float(middle[1]) for middle in middles],
+        "mode": "text",
+        "text": [f"<b>{escaped(name)}</b>" for name, _ in names],
+        "textfont": {"size": 12, "shadow": "auto"},
+        "textposition": "top center",
+        "hoverinfo": "skip",
+    }
+
+
+def side_by_side(left: dict[str, Any], right: dict[str, Any], titles: Sequence[str]) -> dict[str, Any]:
+    """Two maps next to each other, which move and zoom together. titles: of both."""
+    moved = [trace | {"xaxis": "x2", "yaxis": "y2", "showlegend": False} for trace in right["data"]]
+    layout = dict(left["layout"])
+    layout["xaxis"] = layout["xaxis"] | {"domain": [0, 0.49]}
+    layout["xaxis2"] = {"visible": False, "domain": [0.51, 1], "matches": "x"}
+    layout["yaxis2"] = {"visible": False, "matches": "y"}
+    layout["annotations"] = [
+        {"text": f"<b>{title}</b>", "x": place, "y": 1, "xref": "paper", "yref": "paper", "showarrow": False}
+        for title, place in zip(titles, (0.0, 0.51), strict=True)
+    ]
+    return {"data": [*left["data"], *moved], "layout": layout}
 
 
 def _shade(color: str, round_number: int) -> str:

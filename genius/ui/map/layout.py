@@ -4,12 +4,11 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.map_data import COMMAND, read_maps
-from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel, introduction
+from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.common.item_card import ItemCard
-from genius.ui.map.callbacks import MapCallbacks, on_color
-from genius.ui.map.figure import MAP_HEIGHT
+from genius.ui.map.callbacks import BEFORE_AND_AFTER, MapCallbacks, on_color
 from genius.ui.map.view import view_label
 
 COLOR_CHOICES = [
@@ -41,20 +40,13 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     shared, callbacks = context.shared, MapCallbacks(context, maps)
     levels = callbacks.levels
 
-    introduction(
-        "map",
-        "Each point is an item, each small cross a question; similar ones lie near each other. Compare what the model "
-        "knows about the items (features) with what their codes alone keep of it.",
+    view = gr.Radio(
+        [(view_label(map_view, levels), map_view.name) for map_view in maps.views]
+        + [("Before and after codes", BEFORE_AND_AFTER)] * callbacks.has_both,
+        value=callbacks.view_names[0],
+        label="How much of each item is kept",
+        elem_id="map-view",
     )
-    with gr.Row(elem_id="map-controls"):
-        view = gr.Radio(
-            [(view_label(map_view, levels), map_view.name) for map_view in maps.views],
-            value=callbacks.view_names[0],
-            label="Drawn from",
-            elem_id="map-view",
-            scale=5,
-            min_width=320,
-        )
     with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
         color = gr.Dropdown(COLOR_CHOICES, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
         level = level_slider(levels)
@@ -66,9 +58,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=3, min_width=320):
             Panel("map-picture", "map/map_picture.js", {"picture": callbacks.picture()})
             figure = PlotlyFigure(
-                "map-figure",
-                "Map of the items and questions; the table below says how many items have each color",
-                height=MAP_HEIGHT,
+                "map-figure", "Map of the items and questions; the table below says how many items have each color"
             )
             note = Panel("map-note", "map/map_note.js")
             with gr.Accordion("The map as a table", open=False, elem_id="map-table-fold"):

@@ -25,9 +25,9 @@ HEALTH_ROWS = (  # of the table that compares the IDs of both trainings: key, la
 def view_label(view: View, levels: int) -> str:
     """The label of a view."""
     if not view.depth:
-        return "Features"
-    codes = f"All {levels} codes" if view.depth == levels else f"First {view.depth} codes"
-    return codes if view.contrastive else f"{codes}, trained without contrastive loss"
+        return "Everything"
+    codes = f"All {levels} codes" if view.depth == levels else f"{view.depth} codes"
+    return codes if view.contrastive else f"{codes}, without contrastive loss"
 
 
 def map_note(palette: Palette, number: int, levels: int, query_missing: bool) -> dict[str, Any]:
@@ -37,6 +37,10 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
     """
     maps, view = palette.maps, palette.maps.views[number]
     sentences = ["There is no search yet, so the colors show the kind of item."] if query_missing else []
+    sentences.append(
+        "Click a point to see its item. To see many, choose Select in the settings and draw around them, or choose a "
+        "color in the table."
+    )
     sentences += _vectors_sentences(palette, view, levels)
     distinct = len(np.unique(maps.places[number][palette.points], axis=0))
     if distinct < len(palette.points):

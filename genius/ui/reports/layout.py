@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from genius.reports import COMMANDS, Missing, Table, read_report
-from genius.ui.common.components import UNQUEUED, Panel, introduction
+from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PLOT_SCRIPT, PLOTLY_HEAD
 from genius.ui.reports.figure import draw
@@ -29,7 +29,6 @@ def reports_tab(context: Context, tab: gr.Tab) -> None:
     what the page shows already is not sent again."""
     run = context.served.path
     shown = gr.State(())  # versions of the reports that the page shows
-    introduction("reports", "How well and how fast this collection is searched, and how its models learned.")
     panel = Panel("reports-panel", "reports/report.js", scripts=(PLOT_SCRIPT,), head=PLOTLY_HEAD)
 
     def on_open(shown: Versions) -> Any:
@@ -70,6 +69,7 @@ def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
     return {
         "name": name,
         "title": report.title,
+        "headline": report.headline,
         "lead": lead,
         "note": note.split("\n\n") if note else [],
         "command": report.command,

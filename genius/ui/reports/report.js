@@ -80,4 +80,8 @@ const section = ({name, title, reason, lead, note: paragraphs, command, version,
   return node('section', {class: 'report', id: `reports-${name}`}, ...parts);
 };
 
-const draw = value => (value ?? []).map(section);
+// The reports, each with its figure and a way to it.
+const overview = ({name, title, headline}) => node('li', {}, button({},
+  () => genius.reveal(document.getElementById(`reports-${name}`), 'start'), title), headline ? ` ${headline}` : '');
+
+const draw = value => value ? [node('ul', {class: 'overview'}, ...value.map(overview)), ...value.map(section)] : [];

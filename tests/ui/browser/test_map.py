@@ -83,6 +83,7 @@ def test_a_lasso_brings_the_items_inside_and_their_files(opened):
     page = opened()
     page.get_by_label("Select", exact=True).check()
     page.wait_for_function("document.querySelector('#map-figure .figure-host')._fullLayout.dragmode === 'lasso'")
+    page.locator("#map-figure").scroll_into_view_if_needed()
     box = page.locator("#map-figure .nsewdrag").bounding_box()
     corners = [(0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)]
     for place, (x, y) in enumerate(corners):
@@ -134,6 +135,7 @@ def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page.press("#text textarea", "Enter")
     page.locator("#summary .sentence", has_text="a red dog").wait_for()
     page.get_by_role("tab", name="Map").click()
-    drawn(page, "your last query")
+    page.locator("#map-figure .textpoint", has_text="your search").wait_for()
+    assert page.locator("#map-figure .textpoint", has_text="1").count() >= 1
     choose(page, "color", "Similarity")
     page.locator("#map-figure .colorbar").wait_for()
