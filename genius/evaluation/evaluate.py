@@ -21,15 +21,9 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
-from genius.evaluation.instructions import (
-    FollowedRow,
-    PhrasedRow,
-    count_phrasings,
-    measure_following,
-    measure_phrasings,
-)
+from genius.evaluation.instructions import PhrasedRow, count_phrasings, measure_phrasings
 from genius.evaluation.pools import PoolKind, Pools, read_pools
-from genius.evaluation.queries import BATCH, EncodedSplit, Phrasing, QuerySet, read_queries, training_targets
+from genius.evaluation.queries import BATCH, EncodedSplit, QuerySet, read_queries, training_targets
 from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
@@ -48,7 +42,7 @@ class EvaluationOptions:
     limit: int | None = None  # queries per row; None: all
     seed: int = 0  # of instructions, samples and intervals
     systems: tuple[str, ...] = ()  # see SearchedPool; empty: all
-    details: bool = True  # also instruction following, code health and factors
+    details: bool = True  # also code health and factors
     every_phrasing: bool = False  # also the mean over all phrasings: encodes and searches once per phrasing
     answerable: bool = False  # only queries with a positive in the index
     rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
@@ -66,7 +60,6 @@ class Evaluation:
     pools: list[PoolFigures]  # with the widest beam; the first is the headline
     sweep: list[PoolFigures]  # with each beam size, of the kinds that are swept
     phrasings: list[PhrasedRow]  # in the headline pool; empty: not measured
-    following: list[FollowedRow]  # empty: not measured
     health: dict[str, Any] = field(default_factory=dict)  # of the codes, see `table_health`; empty: not measured
     factors: list[dict[str, Any]] = field(default_factory=list)  # see `factor_table`
 
@@ -84,31 +77,23 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     been encoded then.
     """
     engine.encoder.check()
-
-    def read(phrasing: Phrasing) -> list[QuerySet]:
-        return read_queries(
-            collection,
-            engine.index,
-            options.split,
-            limit=options.limit,
-            seed=options.seed,
-            phrasing=phrasing,
-            answerable=options.answerable,
-            rows=options.rows,
-        )
-
-    sets = read("seeded")
-    measured = options.details and collection.has_held_out_instructions()
-    held_out = read("held-out") if measured else [None] * len(sets)
+    sets = read_queries(
+        collection,
+        engine.index,
+        options.split,
+        limit=options.limit,
+        seed=options.seed,
+        answerable=options.answerable,
+        rows=options.rows,
+    )
     if options.every_phrasing:
         for queries in sets:
             count_phrasings(queries, collection.instructions())
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     encoded = EncodedSplit.encode(engine, collection, sets)
     by_pool, phrased = search_pools(engine, collection, encoded, pools, options)
-    following, health, factors = [], {}, []
+    health, factors = {}, []
     if options.details:
-        following = measure_following(engine, collection, sets, held_out, encoded.rows, options.seed)
         health, factors = measure_codes(engine.index, pools.candidates(), options.seed)
 
     def figures(kind: PoolKind, beams: int) -> PoolFigures:
@@ -124,7 +109,6 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         [figures(kind, options.beams[-1]) for kind in pools.kinds],
         [figures(kind, beams) for kind in swept for beams in options.beams],
         [phrased[number] for number in sorted(phrased)],
-        following,
         health,
         factors,
     )

@@ -39,8 +39,6 @@ def report_of(
     if len(sizes) > 1:
         tables.append(sweep_table(sizes))
     tables += [targets_table(headline), beams_table(evaluation.pools)]
-    if evaluation.following:
-        tables.append(following_table(evaluation))
     if evaluation.health:
         tables.append(health_table(evaluation.health))
     tables += factor_tables(evaluation)
@@ -190,19 +188,6 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
         if figures.beam
     ]
     return Table("Candidates, averages over rows", columns, rows, NOTES["beams"])
-
-
-def following_table(evaluation: Evaluation) -> Table:
-    """Right first codes under other instructions."""
-    rows: list[list[Cell]] = [
-        [f"{row.task} {modalities_of(row.task)}", row.dataset, row.asked, row.held_out, row.swapped]
-        for row in evaluation.following
-    ]
-    averages = [mean_known([row[at] for row in rows]) for at in (2, 3, 4)]
-    columns = [*NAMES, *_percents("asked", "held out", "swapped")]
-    return Table(
-        "First codes under other instructions", columns, [*rows, ["average", "", *averages]], NOTES["following"]
-    )
 
 
 def health_table(health: dict) -> Table:

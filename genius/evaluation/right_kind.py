@@ -1,13 +1,13 @@
-"""Right kind: how many of the first results are of the kind (image, text or pair) that the instruction asks for?
+"""Right kind: do results follow the instruction to look for an image, a text or a pair of both?
 
     python -m genius.evaluation.right_kind RUN
     python -m genius.evaluation.right_kind RUN --collection DIR --limit 50
 
 No search is restricted to a kind. The test queries that have an answer in the index are asked with an instruction that
-training knew, with one in words that training never used, if the collection has such, and with none. Prints tables and
-writes RUN/reports/right_kind.json and .md.
+training knew, with one in words that training never used, if the collection has such, with one for another kind of
+item, and with none. Prints tables and writes RUN/reports/right_kind.json and .md.
 
-Shapes: q queries of a row, n items of the index, k results.
+Shapes: q queries of a row, n items of the index, k results, c first codes.
 """
 
 import sys
@@ -15,33 +15,38 @@ from dataclasses import replace
 
 import numpy as np
 
+from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import add_evaluated, collection_of, command_line, command_parser
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.paper import modalities_of
-from genius.evaluation.queries import EncodedRow, EncodedSplit, QuerySet, read_queries
-from genius.metrics.hit_rate import interval
+from genius.evaluation.queries import EncodedRow, EncodedSplit, QuerySet, read_queries, stable_hash
+from genius.index.store import Index
+from genius.metrics.hit_rate import Qrels, interval
 from genius.reports import Column, Report, Table, version
 from genius.runtime import keep_freed_memory
-from genius.schema import SearchOptions
+from genius.schema import Modality, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
+from genius.trie.code_table import CodeTable
 
 MODULE = "genius.evaluation.right_kind"
 FIRST = 5  # results that are looked at
-SYSTEMS = {  # how results are found; None: dense search
-    "dense": None,
+SEARCHES = {
     "as served": SearchOptions(k=FIRST),
     "both + re-rank": SearchOptions(k=FIRST, order="cosine"),
     "scan": SearchOptions(k=FIRST, mode="scan", order="score"),
     "beam": SearchOptions(k=FIRST, mode="generate", order="score"),
 }
+SYSTEMS = ("dense", *SEARCHES, "first code")
 NOTE = (
     f"The share of the first {FIRST} results that are of the kind that the instruction asks for: image, text or a pair "
     "of both.\n\n*dense*: the nearest embeddings. *as served*: the page's default. *both + re-rank*: the same "
-    "candidates, by cosine. *scan*: the nearest IDs. *beam*: generated IDs, by score. Averages weigh rows equally; "
-    "intervals are 95 %, by bootstrap of the queries. Without an instruction a query does not say what it wants."
+    "candidates, by cosine. *scan*: the nearest IDs. *beam*: generated IDs, by score. *first code*: queries whose most "
+    "probable first code is that of the kind. Instructions: *known* to training, in words that it never used (*held "
+    "out*), for another kind of item than the one that answers the query (*swapped*), and *none*, where a query does "
+    "not say what it wants. Averages weigh rows equally; intervals are 95 %, by bootstrap of the queries."
 )
 
 
@@ -56,21 +61,57 @@ def asked(
     sets = {"known": read()}
     if collection.has_held_out_instructions():
         sets["held out"] = read(phrasing="held-out")
+    swapped = [swap_instructions(queries, collection.instructions(), seed) for queries in sets["known"]]
+    sets["swapped"] = [queries for queries in swapped if len(queries)]
     return sets | {"none": [replace(queries, instructions=[""] * len(queries)) for queries in sets["known"]]}
 
 
-def first_results(engine: Engine, queries: EncodedRow, options: SearchOptions | None) -> np.ndarray:
-    """Rows (q, k) of the index, padded with −1."""
-    if options is None:
-        return flat_search(engine.index.embeddings, queries.embeddings, FIRST)[1]
-    batches = queries.split(batch_size(options.beams))
-    return np.concatenate([engine.retrieve(batch, options).ranked.rows for batch in batches])
+def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> QuerySet:
+    """The queries of a row with an instruction for another target modality; queries without one are left out.
+
+    The instruction is one for queries of the same modality, chosen by seed and query id. Positives are unknown, so
+    there are none.
+    """
+    chosen, instructions, targets = [], [], []
+    for query, target in zip(queries.queries, queries.targets, strict=True):
+        others = sorted(key for key in phrasings if key[1] == query.modality and key[2] != target)
+        if others:
+            key = others[stable_hash(seed, "swap", query.id) % len(others)]
+            chosen.append(query)
+            instructions.append(phrasings[key][stable_hash(seed, "instruction", query.id) % len(phrasings[key])])
+            targets.append(key[2])
+    return replace(
+        queries,
+        queries=chosen,
+        instructions=instructions,
+        qrels=Qrels.from_lists([[]] * len(chosen)),
+        targets=np.array(targets, dtype=np.int64),
+    )
 
 
-def right_shares(rows: np.ndarray, modalities: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """(q,) share of the results (q, k) that are of each query's target modality (q,); modalities (n,) of the index."""
-    found = rows >= 0
-    return (found & (modalities[rows] == targets[:, None])).sum(1) / found.sum(1)
+def kinds_of_results(engine: Engine, queries: EncodedRow) -> dict[str, np.ndarray]:
+    """System -> the modality of each of its results (q, k), −1 where there are no more."""
+    rows = {"dense": flat_search(engine.index.embeddings, queries.embeddings, FIRST)[1]}
+    for name, options in SEARCHES.items():
+        found = [engine.retrieve(batch, options) for batch in queries.split(batch_size(options.beams))]
+        rows[name] = np.concatenate([each.ranked.rows for each in found])
+    first_codes = np.concatenate([each.first_log_probs.argmax(-1).cpu().numpy() for each in found])
+    modalities = engine.index.modalities.astype(np.int64)
+    kinds = {name: np.where(each >= 0, modalities[each], -1) for name, each in rows.items()}
+    return kinds | {"first code": kinds_of_first_codes(engine.index)[first_codes][:, None]}
+
+
+def kinds_of_first_codes(index: Index) -> np.ndarray:
+    """(c,) the modality of most items with each first code: the code itself, unless first codes emerged."""
+    table = index.pool().table
+    codes, counts = CodeTable(table).match(()).codes(0), np.zeros((index.code_sizes[0], len(Modality)))
+    np.add.at(counts, (codes, index.modalities[table.rows]), 1)
+    return counts.argmax(1)
+
+
+def right_shares(kinds: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """(q,) share of the results, of these kinds (q, k), that are of each query's target modality (q,)."""
+    return (kinds == targets[:, None]).sum(1) / (kinds >= 0).sum(1)
 
 
 def measure(engine: Engine, collection: Collection, sets: dict[str, list[QuerySet]], seed: int) -> list[Table]:
@@ -80,8 +121,8 @@ def measure(engine: Engine, collection: Collection, sets: dict[str, list[QuerySe
         encoded, rng = EncodedSplit.encode(engine, collection, of_rows), np.random.default_rng(seed)
         lines, means, draws = [], [], []
         for queries, row in zip(of_rows, encoded.rows, strict=True):
-            results = (first_results(engine, row, options) for options in SYSTEMS.values())
-            shares = np.stack([right_shares(rows, engine.index.modalities, queries.targets) for rows in results])
+            kinds = kinds_of_results(engine, row)
+            shares = np.stack([right_shares(kinds[system], queries.targets) for system in SYSTEMS])
             chosen = rng.integers(len(queries), size=(DRAWS, len(queries)))  # the same queries for each system
             means.append(shares.mean(1))
             draws.append(np.stack([of_system[chosen].mean(1) for of_system in shares]))

@@ -48,16 +48,6 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(eng
         evaluate(engine, collection, EvaluationOptions())
 
 
-def test_a_missing_held_out_instruction_is_named_before_anything_is_encoded(engine, collection, tmp_path, monkeypatch):
-    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
-    usual = copy.root / "instructions" / "query_instructions.tsv"
-    lines = usual.read_text().splitlines(keepends=True)
-    usual.with_name("held_out_instructions.tsv").write_text("".join(lines[:2]))
-    monkeypatch.setattr(engine, "encode", None)
-    with pytest.raises(UserError, match=r"has no instruction from .* \(held_out_instructions.tsv"):
-        evaluate(engine, copy, EvaluationOptions())
-
-
 def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
     sets = read_queries(collection, engine.index, "test", limit=None, seed=0)
     embedded = {
@@ -116,7 +106,7 @@ def test_an_evaluation_is_reproducible(found, engine, collection):
     for pool, same in zip(found.pools, again.pools, strict=True):
         assert list(map(hits, [*pool.rows, pool.average])) == list(map(hits, [*same.rows, same.average]))
         assert pool.average.differences == same.average.differences
-    assert (found.settings, found.following, found.health) == (again.settings, again.following, again.health)
+    assert (found.settings, found.health) == (again.settings, again.health)
 
 
 def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection, found):
@@ -129,7 +119,7 @@ def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection,
     assert list(whole.average.systems) == ["beam", "beam + re-rank"] and not whole.average.differences
     same = found.pool(items="test", beams=8).row(3, "shapes").systems["beam"]
     assert whole.row(3, "shapes").systems["beam"].hit == same.hit
-    assert not variant.following and not variant.health
+    assert not variant.health
 
 
 def test_the_limit_and_the_split_are_used(engine, collection):

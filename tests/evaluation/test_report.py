@@ -97,12 +97,9 @@ def test_a_sweep_is_a_table_and_a_plot_and_one_size_has_none(report, found):
     assert [plot.kind for plot in alone.plots] == ["marks"] * 4 + ["bars"]
 
 
-def test_targets_following_codes_and_times(report, found):
+def test_targets_codes_and_times(report, found):
     seen = table(report, "Targets seen and not seen in training, global pool, all items")[ROWS[1]]
     assert (seen["seen: queries"], seen["seen: dense"]) == (0, None)
-    following = table(report, "First codes under other instructions")
-    assert [line["asked"] for line in following.values()][:3] == [row.asked for row in found.following]
-    assert following["3 image → text", "shapes"]["swapped"] is None
     codes = next(each for each in report.tables if each.title == "Codes in use")
     assert len(codes.rows) == 4 and "of 48 items share their ID with no other" in codes.note
     times = table(report, "Milliseconds per query")["global pool, all items", "beam"]

@@ -1,21 +1,70 @@
 """genius/evaluation/right_kind.py on the micro collection, against counting one query at a time."""
 
 import shutil
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.right_kind import FIRST, SYSTEMS, asked, main, measure, right_shares
+from genius.errors import UserError
+from genius.evaluation.queries import read_queries
+from genius.evaluation.right_kind import (
+    FIRST,
+    SEARCHES,
+    SYSTEMS,
+    asked,
+    kinds_of_first_codes,
+    main,
+    measure,
+    right_shares,
+    swap_instructions,
+)
 from genius.reports import Report
 from genius.schema import Modality
 from genius.search.dense import flat_search
+from genius.trie.ids import pack
+from genius.trie.pool import Pool
+from tests.evaluation.micro import PHRASINGS
+
+
+@pytest.fixture(scope="module")
+def sets(collection, engine):
+    return read_queries(collection, engine.index, "test", limit=None, seed=0)
+
+
+def test_swapped_queries_differ_only_in_instruction_and_target_modality(collection, engine, sets):
+    pictures, pairs, texts = [swap_instructions(queries, collection.instructions(), seed=0) for queries in sets]
+    assert pictures.queries == sets[0].queries  # text to pair, of the other dataset
+    assert pictures.instructions == ["Find the titled picture."] * 4
+    assert pictures.targets.tolist() == [Modality.PAIR] * 4
+    assert set(pairs.instructions) <= set(PHRASINGS) and pairs.targets.tolist() == [Modality.IMAGE] * 4
+    assert not len(texts)  # no other instruction is for pictures
+
+
+def test_the_swapped_instruction_depends_on_seed_and_query_alone(sets):
+    phrasings = {(0, Modality.TEXT, target): [f"{target.name} {number}" for number in range(3)] for target in Modality}
+    found = [swap_instructions(sets[0], phrasings, seed).instructions for seed in (0, 0, *range(1, 9))]
+    assert found[0] == found[1]
+    chosen = Counter(text.split()[0] for instructions in found for text in instructions)
+    assert set(chosen) == {"TEXT", "PAIR"}  # never the kind that answers the query
 
 
 def test_results_of_the_target_modality_are_counted_among_those_there_are():
-    modalities = np.array([Modality.IMAGE, Modality.TEXT, Modality.TEXT])
-    rows = np.array([[0, 1, 2], [1, -1, -1], [2, 0, -1]])
-    assert right_shares(rows, modalities, np.array([1, 1, 0])).tolist() == [2 / 3, 1, 1 / 2]
+    kinds = np.array([[0, 1, 1], [1, -1, -1], [1, 0, -1]])
+    assert right_shares(kinds, np.array([1, 1, 0])).tolist() == [2 / 3, 1, 1 / 2]
+
+
+def test_the_kind_of_a_first_code_is_that_of_most_of_its_items():
+    codes = np.array([[3, 0], [3, 1], [0, 0], [3, 0], [2, 1], [0, 1]])
+
+    class Emerged:
+        modalities, code_sizes = np.array([0, 0, 1, 1, 2, 1]), (4, 2)
+
+        def pool(self):
+            return Pool.build(pack(codes, self.code_sizes), self.code_sizes, np.arange(6), "cpu")
+
+    assert kinds_of_first_codes(Emerged())[[0, 2, 3]].tolist() == [1, 2, 0]
 
 
 def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collection, tmp_path):
@@ -24,30 +73,42 @@ def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collecti
     file.with_name("held_out_instructions.tsv").write_text(file.read_text().replace("ind", "etch"))
     sets = asked(engine, copy, "test", None, 0)
     averages, *by_row = measure(engine, copy, sets, 0)
+    assert [len(of_rows) for of_rows in sets.values()] == [3, 3, 2, 3]
     assert [column.name for column in averages.columns[1:]] == [f"instruction: {name}" for name in sets]
     for column, (name, of_rows) in enumerate(sets.items()):
-        for number, (system, options) in enumerate(SYSTEMS.items()):
+        for number, system in enumerate(SYSTEMS):
             shares = []
             for queries in of_rows:
                 right = []
                 for (query,), target in zip(queries.opened(copy, 1), queries.targets, strict=True):
-                    assert ("etch" in query.instruction) == (name == "held out" and query.instruction[0] in "F")
+                    assert ("etch" in query.instruction) == (name == "held out" and query.instruction[0] == "F")
                     assert bool(query.instruction) == (name != "none")
-                    if options is None:
+                    if system == "dense":
                         embedding = engine.encode([query]).embeddings.numpy()
-                        rows = flat_search(engine.index.embeddings, embedding, FIRST)[1][0]
+                        kinds = engine.index.modalities[flat_search(engine.index.embeddings, embedding, FIRST)[1][0]]
+                    elif system == "first code":
+                        kinds = engine.search([query])[0].first_code_probabilities.argmax()
                     else:
-                        rows = [hit.row for hit in engine.search([query], options)[0].hits]
-                    right.append(np.mean(engine.index.modalities[rows] == target))
+                        kinds = [hit.item.modality for hit in engine.search([query], SEARCHES[system])[0].hits]
+                    right.append(np.mean(np.equal(kinds, target)))
                 shares.append(np.mean(right))
             assert [line[3 + number][0] for line in by_row[column].rows] == pytest.approx(shares)
             mean, low, high = averages.rows[number][1 + column]
             assert averages.rows[number][0] == system and low <= mean <= high and mean == pytest.approx(np.mean(shares))
 
 
+def test_a_missing_held_out_instruction_is_named(engine, collection, tmp_path):
+    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
+    usual = copy.root / "instructions" / "query_instructions.tsv"
+    lines = usual.read_text().splitlines(keepends=True)
+    usual.with_name("held_out_instructions.tsv").write_text("".join(lines[:2]))
+    with pytest.raises(UserError, match=r"has no instruction from .* \(held_out_instructions.tsv"):
+        asked(engine, copy, "test", None, 0)
+
+
 def test_the_command_writes_what_it_prints_and_needs_no_held_out_instructions(run, tmp_path, capsys):
     run = shutil.copytree(run, tmp_path / "run")
     main([str(run), "--limit", "2", "--device", "cpu"])
     written = Report.load(run / "reports" / "right_kind.json")
-    assert [len(table.rows) for table in written.tables] == [len(SYSTEMS), 3, 3]
+    assert [len(table.rows) for table in written.tables] == [len(SYSTEMS), 3, 2, 3]
     assert written.to_markdown() in capsys.readouterr().out and "--limit 2" in written.command
