@@ -200,6 +200,5 @@ class SearchResult:
     order: str = "cosine"  # of the hits, one of ORDERS
     dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
-    out_of_distribution: bool | None = None  # the image is unlike the indexed ones; None: no image or no detector
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: SearchTrace | None = None  # of a scan it has no levels; None: it was not asked for

@@ -16,7 +16,7 @@ from genius.encoding.features import FeatureFiles
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.index.store import Index
-from genius.index.update import append, part_files
+from genius.index.update import append
 from genius.index.versions import PART
 from genius.index.writing import write_index
 from genius.models.encoder import Encoder
@@ -27,13 +27,11 @@ from training import features
 from training.command_line import Arguments
 from training.image_augmentation import open_item_image
 from training.index import instructions_for
-from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
 from training.untrained import publish_codes
 
 INDEXED = "indexed"  # in a manifest: all candidates are in the index
 BLOCK = 1000  # candidates that become searchable together
-JUDGED = 1000  # pictures, or up to twice as many, that the detector of others is fitted on; a tenth set its threshold
 
 
 def index_in_blocks(arguments: Arguments) -> None:
@@ -71,7 +69,6 @@ def index_in_blocks(arguments: Arguments) -> None:
     if not run.has("decoder"):
         publish_codes(run, files, candidates.modalities, arguments.settings)
     index_until(len(candidates))
-    judge_pictures(arguments, collection)
     run.record(**{INDEXED: True})
 
 
@@ -113,13 +110,3 @@ def index_block(
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
         tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")
-
-
-def judge_pictures(arguments: Arguments, collection: Collection) -> None:
-    """Give the index a detector of pictures that are unlike its own, fitted on a sample, if there are enough."""
-    run = Run(arguments.run)
-    pictured = [item for item in collection.all_candidates() if item.image]
-    sample = pictured[:: max(1, len(pictured) // JUDGED)]
-    detector = fit_ood_detector(collection, sample, [item.image for item in sample[::10]])
-    if detector is not None:
-        run.replace(PART, detector.save, part_files(run))

@@ -22,8 +22,12 @@ def words(text: str) -> list[str]:
     return [singular(word) for word in WORD.findall(text.lower())]
 
 
-def singular(word: str) -> str:
-    """The singular of a noun in lower case; other words may lose an s, which hurts no comparison."""
+def singular(phrase: str) -> str:
+    """A noun, or a phrase that ends with one, in lower case, in the singular; other words may lose an s, which hurts no
+    comparison."""
+    head, space, word = phrase.rpartition(" ")
+    if head:
+        return head + space + singular(word)
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word.endswith("ies") and len(word) > 4:

@@ -28,7 +28,6 @@ from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.features import finished_features
-from training.ood_fitting import fit_ood_detector
 from training.pairs import CandidateTable
 from training.stage import forget_stage, records_stamp, run_stage
 
@@ -62,8 +61,6 @@ def train(arguments: Arguments) -> None:
     )
     codes = read_or_make(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
     distances = read_or_make(resume_folder / "distances.npy", lambda: squared_distances(fused, codes, quantizer))
-    asked = (query.image for query in collection.queries("val") if query.image)
-    ood_detector = fit_ood_detector(collection, pool_items(collection, settings.pool), asked)
     instructions = instructions_for(keys, collection)
 
     def write(folder: Path) -> None:
@@ -82,8 +79,6 @@ def train(arguments: Arguments) -> None:
         if unreadable.count:
             print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
             print(*unreadable.examples, sep="\n")
-        if ood_detector is not None:
-            ood_detector.save(folder)
 
     forget_stage(run, "index")
     run.publish("index", write, ("encoder", "fusion", "quantizer"))

@@ -9,7 +9,6 @@
                         missing; memory-mapped. Older runs have errors.npy, the first column
     instructions.json   the instructions that users can choose from
     config.json         n, d, code sizes, segments
-    familiar.safetensors  the out-of-distribution detector, if the run has one; read by the engine
 
 A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
 (update.py) make a new version, which shares the segments, and in which the items after a removed one have other

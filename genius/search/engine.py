@@ -1,7 +1,6 @@
 """The engine: a run that any number of threads may search.
 
-All models run on one thread (batching.py), which takes the stages of a search (retriever.py). A query's picture is then
-judged on the caller's thread (stage "judge"): whether it looks like those of the index.
+All models run on one thread (batching.py), which takes the stages of a search (retriever.py).
 
 Shapes: b queries, d embedding dim.
 """
@@ -11,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -34,7 +33,6 @@ from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.batching import Batcher
 from genius.search.checks import ResolvedOptions, check_prefix, check_query, checked_k, checked_options, resolve_options
 from genius.search.dense import flat_search
-from genius.search.ood_detector import OODDetector
 from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
@@ -71,7 +69,6 @@ class Engine:
         decoder: IDDecoder,
         index: Index,
         device: torch.device | str = "cpu",
-        ood_detector: OODDetector | None = None,
         run: Run | None = None,
         decoder_dtype: str = "float32",
         ranker: Ranker | None = None,
@@ -85,7 +82,7 @@ class Engine:
 
         ranker: orders candidates unless a search asks for the published order by cosine.
         """
-        self.device, self.ood_detector, self.run = torch.device(device), ood_detector, run
+        self.device, self.run = torch.device(device), run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
         self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, decoder_dtype, ranker, normalize)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
@@ -131,8 +128,7 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        detector = OODDetector.load(index.folder)
-        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, detector, opened, decoder_dtype, ranker)
+        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, decoder_dtype, ranker)
         engine._check(run)
         return engine
 
@@ -187,12 +183,6 @@ class Engine:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
         self.batcher.call(self.retriever.forget_images)
 
-    def is_out_of_distribution(self, query: Query) -> bool | None:
-        """Whether the query's image looks unlike those of the index; None without an image or a detector."""
-        if query.image is None or self.ood_detector is None:
-            return None
-        return self.ood_detector.is_out_of_distribution(query.image)
-
     def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
         """Answer each query, in batches with those of other threads.
 
@@ -201,8 +191,7 @@ class Engine:
         batch = self._batch_options(options)
         for query in queries:
             check_query(query)
-        results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
-        return [self._judged(query, result) for query, result in zip(queries, results, strict=True)]
+        return self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
 
     def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
         """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""
@@ -255,15 +244,6 @@ class Engine:
     def _cache_images(self, images: Sequence[Image], _: None) -> list[None]:
         self.retriever.cache_images(images)
         return [None] * len(images)
-
-    def _judged(self, query: Query, result: SearchResult) -> SearchResult:
-        """The result with a word on the query's picture, if it has one and the run has a detector."""
-        start = time.perf_counter()
-        judgment = self.is_out_of_distribution(query)
-        if judgment is None:
-            return result
-        spent = (time.perf_counter() - start) * 1000
-        return replace(result, out_of_distribution=judgment, milliseconds=result.milliseconds | {"judge": spent})
 
 
 def batch_size(beams: int) -> int:

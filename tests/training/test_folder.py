@@ -21,7 +21,6 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker, RankerConfig
 from genius.run import BUILT_FROM, Run
 from genius.schema import Query, SearchOptions
-from genius.search import ood_detector
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
@@ -106,8 +105,6 @@ def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and
 
 def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(block_index, "BLOCK", 10)
-    monkeypatch.setattr(block_index, "JUDGED", 1000)
-    monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
     pictures, encoded = photographs(tmp_path / "pictures"), []
     main([str(pictures), str(tmp_path / "whole")])
     capsys.readouterr()
@@ -131,7 +128,7 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
         main(command)
     assert "the first 10 of 24 items can be searched: python app.py --run" in capsys.readouterr().out
     engine = Engine.load(tmp_path / "run", "cpu")
-    assert engine.index.n == 10 and engine.ood_detector is None
+    assert engine.index.n == 10
 
     main(command)
     assert engine.versions.reload() and engine.index.n == 24
@@ -139,7 +136,6 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     whole, run = (Index.load(Run(tmp_path / name).folder("index")) for name in ("whole", "run"))
     assert run.items(range(24)) == whole.items(range(24)) and run.config == whole.config
     assert np.array_equal(run.packed, whole.packed) and np.array_equal(run.embeddings[:], whole.embeddings[:])
-    assert Engine.load(tmp_path / "run", "cpu").ood_detector is not None
 
 
 def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_path):

@@ -1,4 +1,4 @@
-"""The index stage: its detector, features fused elsewhere, and resuming."""
+"""The index stage: features fused elsewhere, and resuming."""
 
 import json
 import shutil
@@ -6,36 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from genius.collections.images import open_image
 from genius.collections.keys import id_key
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.run import Run
-from genius.search import ood_detector
-from genius.search.engine import Engine
-from genius.search.ood_detector import OODDetector, texture
 from tests.training.tiny import TINY
 from training import __main__ as pipeline
 from training import index
-from training import ood_fitting as fitting
 from training.command_line import Arguments
-from training.ood_fitting import EvenSample, fit_ood_detector, recompress
 from training.pairs import CandidateTable
 from training.stage import run_stage
-
-
-def test_an_index_with_enough_images_has_an_ood_detector(trained_run, collection, tmp_path, monkeypatch):
-    arguments = Arguments(collection.root, shutil.copytree(trained_run, tmp_path / "run"), "small", TINY, "cpu")
-    assert Engine.load(arguments.run, "cpu").ood_detector is None
-
-    monkeypatch.setattr(ood_detector, "MIN_IMAGES", 2)
-    run_stage("index", index.train, arguments)
-    assert ood_detector.FILE in Run(arguments.run).manifest["parts"]["index"]["files"]
-    assert Engine.load(arguments.run, "cpu").ood_detector.thresholds.min() > 0
 
 
 def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(trained_run, collection, tmp_path):
@@ -131,43 +114,3 @@ def test_an_empty_pool_is_refused_before_training(collection, tmp_path):
     with pytest.raises(UserError, match="pool none of .* has no items"):
         index.pool_rows(Collection(root), "none", CandidateTable.read(collection))
     assert not (tmp_path / "run").exists()
-
-
-def test_the_detector_is_fitted_on_images_of_items_by_dataset_and_of_validation_queries(collection, monkeypatch):
-    fitted = []
-    monkeypatch.setattr(OODDetector, "fit", lambda datasets, asked: fitted.append((*datasets, asked)))
-    queries = [query.image for query in collection.queries("val") if query.image]
-    fit_ood_detector(collection, collection.candidates("union_test"), queries)
-
-    ((*indexed, asked),) = fitted
-    paths: dict[str, dict[str, None]] = {"0": {}, "1": {}}
-    for item in collection.candidates("union_test"):
-        if item.image:
-            paths[item.id.split(":")[0]][item.image] = None
-    for found, own in zip([*indexed, asked], [*map(list, paths.values()), queries], strict=True):
-        plain = [texture(open_image(collection.image_path(path))) for path in own]
-        alike = [np.array_equal(mine, other) for mine, other in zip(found, plain, strict=True)]
-        assert alike == [found is asked or number % 6 not in (2, 5) for number in range(len(own))]
-
-
-def test_an_even_sample_of_many_images_is_taken_without_repetition(monkeypatch):
-    monkeypatch.setattr(fitting, "SAMPLE", 3)
-
-    def sample(paths) -> list[str]:
-        chosen = EvenSample()
-        for path in paths:
-            chosen.add(path)
-        return list(chosen.paths)
-
-    assert sample(["a", "b", "a", "c", "d", "e", "f"]) == ["a", "c", "e"]
-    assert sample(["a", "a"]) == ["a"] and sample([]) == []
-    many = [int(path) for path in sample(map(str, range(1000)))]
-    assert len(many) in range(3, 6) and set(np.diff(many)) == {many[1]}
-
-
-def test_a_compressed_image_is_smaller_and_has_another_texture():
-    image = Image.effect_noise((40, 30), 80).convert("RGB")
-    again = recompress(image, 0.5, "WEBP")
-    assert again.size == (20, 15) and again.mode == "RGB"
-    assert not np.array_equal(texture(again), texture(image.resize((20, 15), Image.Resampling.LANCZOS)))
-    assert recompress(Image.new("RGB", (1, 40)), 0.5, "JPEG").size == (1, 20)

@@ -219,7 +219,6 @@ class FakeEngine:
             candidates=512,
             mode=self.resolved(options).mode,
             order=options.order or "cosine",
-            out_of_distribution=None if query.image is None else query.text == "far away",
             milliseconds={"encode": 38.2, "fuse": 1.1, "beam": 71.5, "scan": 0.6, "rerank": 2.4, "fetch": 3.9},
         )
 

@@ -91,7 +91,7 @@ def test_the_panels_of_a_search():
             "summary": summary(asked("red mug", Image.new("RGB", (2, 2))), weight=0.25),
             "like an item": summary(replace(like, adds_instruction=True), Modality.PAIR, weight=1.0),
             "emerged": summary(None, None, False)["aim"],
-            "several": view.summaries([result(), result(out_of_distribution=True)], EXAMPLE),
+            "several": view.summaries([result(), result()], EXAMPLE),
             "column": view.column(result(), Query("mug", instruction="Find."), SearchOptions(), [b"webp", None], True),
             "nothing": view.column(result(generated=[], hits=[]), Query("mug"), SearchOptions(), [], True),
             "cards": view.cards(result(), [b"webp", None], False, query_row=2),
@@ -118,10 +118,8 @@ def test_the_chosen_first_code_is_that_of_the_best_id_and_none_where_no_id_was_g
     assert not any(target["chosen"] for target in view.first_codes(result(generated=[], hits=[])))
 
 
-def test_a_long_query_is_cut_and_a_picture_that_is_far_from_all_is_noted():
+def test_a_long_query_is_cut():
     assert len(summary(asked("word " * 100))["sentence"]) < 160
-    for far in (True, False, None):
-        assert bool(summary(out_of_distribution=far)["note"]) == bool(far)
 
 
 def test_a_card_of_an_example_holds_a_small_picture():

@@ -1,6 +1,6 @@
 """Measure what a run answers to photographs from outside its collection, as visitors upload them.
 
-    python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
+    python -m training.benchmarks.uploads RUN $GENIUS_DATA
 
 1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if it names what a
    caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia is
@@ -8,20 +8,14 @@
 2. Where RUN holds the objects themselves, as a folder of one's own does: a name or a definition asks for its picture.
 3. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
    the category in the pool that upload_categories.tsv gives.
-4. How often a picture is said to be far from everything in the index: photographs, noise, flat colors.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
-figures alone. With --out, FOLDER gets pages of uploads with what came back, to be judged by eye; they show pictures
-and captions of sets that must not be shared.
+figures alone.
 """
 
-import base64
 import csv
-import html
-import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +23,7 @@ import numpy as np
 from PIL import Image
 from timm.data import ImageNetInfo
 
-from genius.collections.images import open_image, thumbnail
+from genius.collections.images import open_image
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
@@ -39,7 +33,7 @@ from genius.models.class_bridge import ClassTexts
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from genius.schema import Hit, Item, Modality, Query, SearchOptions
+from genius.schema import Hit, Item, Modality, Query, SearchOptions, source_fields
 from genius.search.engine import Engine
 from training.caption_words import is_right, words
 from training.distributed import expect_one_process
@@ -53,31 +47,13 @@ BATCH = 16  # pictures searched together
 CATEGORIES = Path(__file__).parent / "upload_categories.tsv"
 PHRASINGS = 8  # of the run's own
 PER_CATEGORY = 20  # uploads
-OUTSIDE = 200  # pictures of each kind whose distance is judged
-SIDE = 224  # pixels of noise and of flat colors
 CAPTIONS_THAT_AGREE = 2  # captions that name what a picture is taken for
-JUDGED = 50  # uploads on a page to be judged
-THUMBNAIL = 160  # pixels
-PAGE = """<!doctype html><meta charset="utf-8"><title>Uploads</title>
-<style>td {vertical-align: top; max-width: 20em} .right {color: #0a7d32} .wrong {color: #b3261e}</style>
-<table>
-"""
-
-
-@dataclass(frozen=True)
-class SheetRow:
-    """One upload of a sheet, and its first results."""
-
-    upload: bytes  # a thumbnail
-    notes: list[str]  # captions, or what it is
-    results: list[tuple[str, bool, bytes | None]]  # best first: text, whether it is right, thumbnail
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = command_parser("training.benchmarks.uploads", __doc__)
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")
     limit = partial(parse_positive, "--limit")
     parser.add_argument("--limit", type=limit, default=200, help="photographs of Flickr8k (default: %(default)s)")
     add_seed(parser, "all samples")
@@ -92,15 +68,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             "upload from outside; name the folder of the public sets, or a run whose index lacks them"
         )
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
-    tables, answer_rows = [], []
+    tables = []
     for name, judge in {"flickr8k": names_what_a_caption_names, "objects": right_entries()}.items():
         if records := sets.get(name, []):
             sample = random.Random(options.seed).sample(records, min(options.limit, len(records)))
-            table, rows = measure_answers(engine, options.data / name, sample, judge, question, options.seed)
-            tables.append(table)
-            answer_rows += rows
-    similar, similar_rows = measure_similar(engine, options.data, sets, options.seed)
-    tables += [similar, measure_words(engine, options.seed), measure_far(engine, options.data, sets, options.seed)]
+            tables.append(measure_answers(engine, options.data / name, sample, judge, question, options.seed))
+    tables += [measure_similar(engine, options.data, sets, options.seed), measure_words(engine, options.seed)]
     sampled = f"--limit {options.limit} --seed {options.seed}"
     Report(
         "Uploads: photographs from outside the collection",
@@ -111,12 +84,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         [table for table in tables if table.rows],
         headline=f"{tables[0].texts()[0][3].split()[0]} % of photographs from outside are named among the first 5",
     ).save(options.run / "reports" / "uploads.json")
-    if options.out:
-        worst_first = sorted(answer_rows, key=lambda row: any(right for _, right, _ in row.results))
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, rows in (("answers", answer_rows), ("worst", worst_first), ("similar", similar_rows)):
-            (options.out / f"{name}.html").write_text(sheet_page(rows[:JUDGED]), encoding="utf-8")
-        print(f"sheets: {options.out}")
 
 
 def held_out_records(data: Path, index: Index) -> dict[str, list[Record]]:
@@ -161,8 +128,8 @@ def measure_answers(
     judge: Callable[[str, Record], bool],
     question: str,
     seed: int,
-) -> tuple[Table, list[SheetRow]]:
-    """A row for each way to ask "What is this?", and what came back for the first of them.
+) -> Table:
+    """A row for each way to ask "What is this?".
 
     judge: whether a text is right about a record. question: the instruction that the page gives to a picture with a
     description.
@@ -180,11 +147,7 @@ def measure_answers(
         rows.append([*asked, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
     note = f"{len(records):,} pictures of {folder.name}. A result is right if it names what the picture shows."
-    sheet = []
-    for record, hits in zip(records, next(iter(results.values())), strict=True):
-        shown = [(hit.item.text or hit.item.id, judge(hit.item.text, record), None) for hit in hits[:5]]
-        sheet.append(SheetRow(thumbnail(folder / record.image, THUMBNAIL), record.captions, shown))
-    return Table(WHAT_IS_THIS, columns, rows, note), sheet
+    return Table(WHAT_IS_THIS, columns, rows, note)
 
 
 def measure_words(engine: Engine, seed: int) -> Table:
@@ -212,13 +175,10 @@ def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
     return [(hit_rate(ranks, k), *interval(bootstrap_hit_rates(ranks, k, DRAWS, rng))) for k in CUTS]
 
 
-def measure_similar(
-    engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int
-) -> tuple[Table, list[SheetRow]]:
-    """A row for each category that the pool has, and what came back for one upload of each."""
+def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int) -> Table:
+    """A row for each category that the pool has."""
     pool = [category(item) for item in engine.index.items(range(engine.index.n)) if item.image]
     rows: list[list[Cell]] = []
-    sheet = []
     with CATEGORIES.open(encoding="utf-8") as stream:
         mapping = list(csv.DictReader(stream, delimiter="\t"))
     for entry in mapping:
@@ -235,28 +195,18 @@ def measure_similar(
         rows.append(
             [entry["set"], entry["values"], entry["categories"], inside, len(sample), *rates(right, seed), of_first_5]
         )
-        shown = [
-            (category(hit.item) or hit.item.text, known, engine.index.thumbnail(hit.row))
-            for hit, known in zip(results[0][:5], right[0], strict=False)
-        ]
-        note = f"{entry['set']}: {entry['values']}; right: {entry['categories']}"
-        sheet.append(SheetRow(thumbnail(data / entry["set"] / sample[0].image, THUMBNAIL), [note], shown))
     names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
     columns = [*map(Column, names), *(Column(f"hit@{k}", "%") for k in CUTS), Column("of the first 5", "%")]
     note = (
         f"Held-out pictures of other sets with the instruction *{FIND_SIMILAR}* A result is right if it is a picture "
         "of the named categories. *Of the first 5*: share of right ones among all first five results."
     )
-    return Table(FIND_SIMILAR, columns, rows, note), sheet
+    return Table(FIND_SIMILAR, columns, rows, note)
 
 
 def category(item: Item) -> str:
     """The category in the item's source; empty if it has none."""
-    try:
-        facts = json.loads(item.source or "{}")
-    except ValueError:
-        return ""
-    return str(facts.get("category", "")) if isinstance(facts, dict) else ""
+    return str(source_fields(item.source).get("category", ""))
 
 
 def belongs(record: Record, attribute: str, values: Sequence[str]) -> bool:
@@ -267,39 +217,6 @@ def belongs(record: Record, attribute: str, values: Sequence[str]) -> bool:
     if attribute == "answers":
         return any(set(values) & set(words(answer)) for _, answer in record.qa)
     return record.attributes.get(attribute) in values
-
-
-def measure_far(engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int) -> Table:
-    """The share of pictures of each kind that get the note; no rows if the run has no detector."""
-    rng, rows = np.random.default_rng(seed), []
-    noise = rng.integers(0, 256, (OUTSIDE // 2, SIDE, SIDE, 3), dtype=np.uint8)
-    colors = rng.integers(0, 256, (OUTSIDE // 2, 3)).tolist()
-    kinds = {"noise": list(map(Image.fromarray, noise))}
-    kinds["flat colors"] = [Image.new("RGB", (SIDE, SIDE), tuple(color)) for color in colors]
-    for name, records in sets.items():
-        sample = random.Random(seed).sample(records, min(OUTSIDE, len(records)))
-        kinds[name] = [open_image(data / name / record.image) for record in sample]
-    if engine.ood_detector is not None:
-        for name, pictures in kinds.items():
-            far = [engine.is_out_of_distribution(Query(image=picture)) for picture in pictures]
-            rows += [[name, len(far), float(np.mean(far))]] if far else []
-    columns = [Column("pictures"), Column("count"), Column("far", "%")]
-    return Table("Far from everything in the index", columns, rows)
-
-
-def sheet_page(rows: Sequence[SheetRow]) -> str:
-    """HTML with a line for each upload: its picture, its notes, and its results, right ones in green."""
-
-    def shown(picture: bytes | None) -> str:
-        return f'<img src="data:image/webp;base64,{base64.b64encode(picture).decode()}"><br>' if picture else ""
-
-    lines = []
-    for row in rows:
-        cells = [f"<td>{shown(row.upload)}<td>{'<br>'.join(map(html.escape, row.notes))}"]
-        for text, right, picture in row.results:
-            cells.append(f'<td class="{"right" if right else "wrong"}">{shown(picture)}{html.escape(text)}')
-        lines.append("<tr>" + "".join(cells))
-    return PAGE + "\n".join(lines) + "\n</table>\n"
 
 
 if __name__ == "__main__":

@@ -19,21 +19,14 @@ from genius.collections.layout import TASKS, named_pool_file
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
-from genius.collections.writer import CollectionWriter, candidate_line, new_collection
+from genius.collections.writer import candidate_line, new_collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from training.distributed import expect_one_process
-from training.photos.encyclopedia import (
-    Encyclopedia,
-    encyclopedia_rows,
-    photo_sightings,
-    scene_sightings,
-    set_sightings,
-)
-from training.photos.photo_rows import photo_rows
+from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
+from training.photos.photo_rows import photo_rows, scene_rows, with_own_texts
 from training.photos.pictures import Photo, arrange, stable_hash
 from training.photos.predictions import predict
-from training.photos.scene_rows import scene_rows, with_own_texts
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
 FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures
@@ -48,11 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = command_parser("training.photos.collection", __doc__)
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the seven sets")
     parser.add_argument("collection", type=Path, metavar="COLLECTION", help="the new directory")
-    parser.add_argument(
-        "--predictions", type=Path, metavar="FILE", help="cache of predictions (default: COLLECTION.predictions.npz)"
-    )
     options = parser.parse_args(arguments)
-    cache = options.predictions or options.collection.with_name(f"{options.collection.name}.predictions.npz")
+    cache = options.collection.with_name(f"{options.collection.name}.predictions.npz")
     for row in build_photo_collection(options.data, options.collection, cache):
         print(row)
 
@@ -70,8 +60,13 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
     photos, scenes = [[photo for photo in arranged if photo.is_scene == scene] for scene in (False, True)]
     rows: list[RowCount] = []
     with new_collection(destination) as writer:
-        _write_instructions(writer)
-        entries = {name: _five_set(writer, rows, name, sources[name]) for name in FIVE_SETS}
+        for (name, task, use), texts in PHRASINGS.items():  # the page suggests them first
+            writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, held_out=use == "held out")
+        entries: dict[str, list[SourceEntry]] = {}
+        for number, name in enumerate(FIVE_SETS):  # as genius.collections writes them
+            draft, (entries[name], _) = Draft(number), store_images(writer, name, sources[name])
+            rules = apply_rules(draft, entries[name], sources[name].pairs)
+            rows += write_draft(writer, name, draft, wording.instructions(rules, name))
         stored = {name: store_images(writer, name, sources[name])[0] for name in PHOTO_SETS}
         for photo, entry in zip(arranged, [entry for name in PHOTO_SETS for entry in stored[name]], strict=True):
             photo.image = replace(entry.image, source=photo.facts)
@@ -90,10 +85,7 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
         scene_rows(draft, book, scenes)
         rows += write_draft(writer, "scenes", draft, {})
         draft = Draft(DATASETS.index("encyclopedia"))
-        sightings = photo_sightings(book, photos, predictions) + scene_sightings(book, scenes, predictions)
-        for name, of_set in entries.items():
-            sightings += set_sightings(book, name, of_set, predictions)
-        encyclopedia_rows(draft, book, sightings, arranged)
+        encyclopedia_rows(draft, book, sightings(book, [*photos, *scenes], entries, predictions), arranged)
         rows += write_draft(writer, "encyclopedia", draft, {})
         writer.close()
         _write_shipped(writer.root, entries, scenes, book)
@@ -108,10 +100,11 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
             by_class.setdefault(str(entry.record.attributes["class_name"]), []).append(entry)
     each = max(1, GROCERY_PHOTOS // max(1, len(by_class)))
     photos = []
-    for name, of_class in by_class.items():
+    for class_name, of_class in by_class.items():
+        name = class_name.replace("-", " ")
         for entry in sorted(of_class, key=lambda entry: stable_hash(entry.record.id))[:each]:
             coarse = coarse_name(entry)
-            title = grocery_name(name, coarse)
+            title = name if coarse.split()[-1] in name.lower() else f"{name} {coarse}"  # "Granny Smith apple"
             facts = {"kind": "food", "category": coarse, "set": "grocery", "title": title, **SETS["grocery"].facts}
             record = Record(entry.record.id, entry.record.image, 0, "train", [title])
             record.attributes = {"set": "grocery"}
@@ -120,47 +113,18 @@ def grocery_photos(entries: Sequence[SourceEntry]) -> list[Photo]:
     return photos
 
 
-def grocery_name(class_name: str, coarse: str) -> str:
-    """The name of a product: ("Granny-Smith", "apple") -> "Granny Smith apple"."""
-    name = class_name.replace("-", " ")
-    return name if coarse.split()[-1] in name.lower() else f"{name} {coarse}"
-
-
-def ships(dataset: str, name: str, book: Encyclopedia) -> str:
-    """Why an item may ship; empty if it may not, or if it would lead the pool away from photographs.
-
-    name: of the picture, for emoji.
-    """
-    if dataset in PHOTO_SETS:
-        return "every photograph that is shown may be shared under its own license"
-    if dataset == "encyclopedia":
-        return SETS["wordnet"].reason
-    if not SETS[dataset].ships or (dataset == "emoji" and name.lower() not in book.by_name):
-        return ""
-    return SETS[dataset].reason
+def ships(dataset: str, name: str, book: Encyclopedia) -> bool:
+    """Whether an item may ship; some emoji would lead the pool away from photographs. name: of an emoji's picture."""
+    if dataset not in FIVE_SETS:
+        return True
+    return SETS[dataset].ships and (dataset != "emoji" or name.lower() in book.by_name)
 
 
 def _source(data: Path, name: str) -> Source:
-    folder = data / name
-    if not folder.is_dir():
+    if not (data / name).is_dir():
         needed = ", ".join((*FIVE_SETS, *PHOTO_SETS))
         raise UserError(f"{data} has no folder {name}; the photo collection needs {needed}")
-    return read_source(folder)
-
-
-def _five_set(writer: CollectionWriter, rows: list[RowCount], name: str, source: Source) -> list[SourceEntry]:
-    """Write one of the five sets as genius.collections does."""
-    draft = Draft(FIVE_SETS.index(name))
-    entries, _ = store_images(writer, name, source)
-    rules = apply_rules(draft, entries, source.pairs)
-    rows += write_draft(writer, name, draft, wording.instructions(rules, name))
-    return entries
-
-
-def _write_instructions(writer: CollectionWriter) -> None:
-    """The instructions of `photos` and `encyclopedia`, which the page suggests first, then the others."""
-    for (name, task, use), texts in PHRASINGS.items():
-        writer.instructions(DATASETS.index(name), name, *TASKS[task], texts, held_out=use == "held out")
+    return read_source(data / name)
 
 
 def _write_shipped(

@@ -16,19 +16,8 @@ from training.photos.pictures import photo_name
 from training.photos.tables import FOLDER, SETS, Terms, photo_facts, read_flickr_addresses
 
 FILE = "CREDITS.md"
+CREDIT = ("credit", "licence", "origin")
 BLOCK = 1_000  # items read at a time
-LEARNED_FROM = """\
-The weights of the two towers are those of their authors: EfficientNet-Lite2 (Apache-2.0; Tan and Le 2019; trained on
-ImageNet-1k) and all-MiniLM-L6-v2 (Apache-2.0; Reimers and Gurevych 2019, the sentence-transformers project). What was
-trained here, the small heads behind them, fusion, quantizer and decoder, learned from the pictures and texts below and
-from four sets that do not ship: none of their pictures or texts is in this folder."""
-MIT = (FOLDER / "mit_license.txt").read_text(encoding="utf-8").strip()
-NOTICES = {  # of sets whose license text is not in the data
-    "wordnet": (FOLDER / "wordnet_license.txt").read_text(encoding="utf-8").strip(),
-    "grocery": f"MIT License. Copyright (c) Marcus Klasson and the other authors\n\n{MIT}",
-    "emoji": "Noto Emoji: Apache License, Version 2.0, https://www.apache.org/licenses/LICENSE-2.0; the pictures were "
-    f"scaled and put on white.\n\nemojilib: MIT License. Copyright (c) 2014 Mu-An Chiou, 2015 BEEVA Labs\n\n{MIT}",
-}
 
 
 def read_worked_examples() -> list[dict[str, Any]]:
@@ -58,17 +47,8 @@ def write_credits(run: Path, data: Path) -> int:
     rows = range(index.n)
     items = [item for start in rows[::BLOCK] for item in index.items(rows[start : start + BLOCK])]
     pictures, texts = _grouped(items)
-    lines = [
-        "# Credits",
-        "",
-        f"This run shows {sum(map(len, pictures.values())):,} pictures, and texts, of the sets below. Pictures were "
-        "scaled to thumbnails; a picture under CC BY-SA stays under that license.",
-        "",
-        "## What the weights learned from",
-        "",
-        LEARNED_FROM,
-        "",
-    ]
+    shown = sum(map(len, pictures.values()))
+    lines = (FOLDER / "credits.md").read_text(encoding="utf-8").replace("PICTURES", f"{shown:,}").splitlines()
     for terms in SETS.values():
         if not terms.ships:
             lines.append(f"- {terms.title} ({terms.credit}; license: {terms.license}; {terms.origin}): not shipped, "
@@ -78,7 +58,7 @@ def write_credits(run: Path, data: Path) -> int:
         if name in pictures or name in texts:
             lines += ["", *_section(SETS[name], pictures.get(name, {}), texts.get(name, 0), _license_text(data, name))]
     write_text(run / FILE, "\n".join(lines) + "\n")
-    return sum(map(len, pictures.values()))
+    return shown
 
 
 def _grouped(items: Iterable[Item]) -> tuple[dict[str, dict[str, Item]], dict[str, int]]:
@@ -108,7 +88,8 @@ def _section(terms: Terms, pictures: dict[str, Item], texts: int, license_text: 
     if license_text:
         yield ""
         yield from (f"> {line}".rstrip() for line in license_text.splitlines())
-    credited = {file: json.loads(item.source) for file, item in pictures.items() if _credit(item) != terms.facts}
+    facts = {file: json.loads(item.source) for file, item in pictures.items()}
+    credited = {file: own for file, own in facts.items() if {name: own.get(name, "") for name in CREDIT} != terms.facts}
     if credited:
         yield ""
         yield from _table(credited)
@@ -131,17 +112,13 @@ def _table(rows: dict[str, dict[str, str]]) -> Iterator[str]:
     yield "| picture | title | credit | license | source |"
     yield "|---|---|---|---|---|"
     for file, facts in sorted(rows.items()):
-        cells = [file, *(facts.get(name, "") for name in ("title", "credit", "licence", "origin"))]
+        cells = [file, *(facts.get(name, "") for name in ("title", *CREDIT))]
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _credit(item: Item) -> dict[str, str]:
-    facts = json.loads(item.source)
-    return {name: facts.get(name, "") for name in ("credit", "licence", "origin")}
-
-
 def _license_text(data: Path, name: str) -> str:
-    if name in NOTICES:
-        return NOTICES[name]
-    files = [data / folder / "licences" / f"{name}.txt" for folder in ("photos", "scenes")]
+    files = [
+        FOLDER / f"license_{name}.txt",
+        *(data / folder / "licences" / f"{name}.txt" for folder in ("photos", "scenes")),
+    ]
     return next((file.read_text(encoding="utf-8").strip() for file in files if file.is_file()), "")

@@ -14,7 +14,7 @@ sure of, say what they show. In tests the pictures of `photos` ask, whose names 
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +24,11 @@ from timm.data import ImageNetInfo
 from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.rules import SourceEntry
+from genius.collections.sources import Record
 from training.caption_words import singular
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, stable_hash
 from training.photos.predictions import Predictions
-from training.photos.tables import FOLDER, QUESTIONS, SETS, with_text_facts
+from training.photos.tables import FOLDER, NOT_MEANT, SETS, TEMPLATES, with_text_facts
 
 TABLE = FOLDER / "everyday.tsv"
 NOT_IN_CAPTIONS = "-"
@@ -41,12 +42,6 @@ ONE_CLASS, KINDS = 0.45, 0.5  # least probability of an entry with one class, an
 PAIRS_OF_ENTRY = 4  # illustrated pages of one entry
 SHOWN_CLASSES = 3  # most specific entries of the predicted classes that are right answers
 FASHION_SHARE = 3  # every third product shot asks: there are many, of few kinds
-NO_DISH = (  # entries whose names are words of dishes that they do not mean: "zucchini boats"
-    *("ball", "bar", "belly", "blue cheese", "boat", "caramel", "compact disc", "cream", "desert", "dessert", "finger"),
-    *("fish", "glass", "mortar", "moss", "oven", "paprika", "person", "pillow", "ribbon", "sea", "sheet", "snack"),
-    *("spice", "stick", "toast", "tortilla", "tortoise", "turkey", "wing"),
-)
-NAME_QUERIES = ("{name}", "What is {name}?", "the meaning of {name}", "{name}, explained")
 
 
 @dataclass
@@ -81,17 +76,13 @@ class Encyclopedia:
         by_synset: dict[str, EncyclopediaEntry] = {}
         for number in range(classes.num_classes()):
             synset = classes.index_to_label_name(number)
-            name, *synonyms = classes.label_name_to_description(synset, detailed=False).split(", ")
-            definition = _definition(classes.label_name_to_description(synset, detailed=True), name, synonyms)
+            (name, *synonyms), definition = _described(classes, synset)
             by_synset[synset] = EncyclopediaEntry(name, definition, synset, synonyms, classes={number})
         without_synset = []
         for line in table.read_text(encoding="utf-8").splitlines()[1:]:
             name, meaning, words, ranges = line.split("\t")
             if SYNSET.fullmatch(meaning):
-                lemmas = synsets.label_name_to_description(meaning, detailed=False).split(", ")
-                definition = _definition(
-                    synsets.label_name_to_description(meaning, detailed=True), lemmas[0], lemmas[1:]
-                )
+                lemmas, definition = _described(synsets, meaning)
                 entry = by_synset.setdefault(meaning, EncyclopediaEntry(name, definition, meaning))
                 entry.name = name
                 entry.synonyms = [lemma for lemma in lemmas if lemma.lower() != name.lower()]
@@ -138,7 +129,7 @@ class Encyclopedia:
         while start < len(words):
             for length in range(LONGEST, 0, -1):
                 phrase = " ".join(words[start : start + length])
-                entry = self.by_word.get(phrase) or self.by_word.get(_singular(phrase))
+                entry = self.by_word.get(phrase) or self.by_word.get(singular(phrase))
                 if entry is not None:
                     entries.append(entry)
                     start += length - 1
@@ -154,7 +145,7 @@ class Encyclopedia:
         words = name.lower().split()
         for start in range(len(words)):
             phrase = " ".join(words[start:])
-            entry = self.by_name.get(phrase) or self.by_name.get(_singular(phrase))
+            entry = self.by_name.get(phrase) or self.by_name.get(singular(phrase))
             if entry is not None and entry.name not in left_out:
                 return entry
         return next((entry for entry in reversed(self.mentioned(name)) if entry.name not in left_out), None)
@@ -194,9 +185,11 @@ def _without_repetitions(entries: list[EncyclopediaEntry]) -> list[EncyclopediaE
     ]
 
 
-def _definition(described: str, name: str, synonyms: list[str]) -> str:
-    """timm describes a synset as "lemma, lemma: definition"."""
-    return described.removeprefix(", ".join((name, *synonyms))).removeprefix(":").strip(" .")
+def _described(synsets: ImageNetInfo, synset: str) -> tuple[list[str], str]:
+    """Names and definition of a synset, which timm describes as "lemma, lemma: definition"."""
+    names = synsets.label_name_to_description(synset, detailed=False)
+    described = synsets.label_name_to_description(synset, detailed=True)
+    return names.split(", "), described.removeprefix(names).removeprefix(":").strip(" .")
 
 
 def _numbers(ranges: str) -> set[int]:
@@ -206,12 +199,6 @@ def _numbers(ranges: str) -> set[int]:
         first, _, last = part.partition("-")
         numbers.update(range(int(first), int(last or first) + 1))
     return numbers
-
-
-def _singular(phrase: str) -> str:
-    """The singular of the last word of a phrase."""
-    head, space, word = phrase.rpartition(" ")
-    return head + space + singular(word)
 
 
 @dataclass(frozen=True)
@@ -225,7 +212,7 @@ class Sighting:
     copies: object = None  # pictures of one key are near copies
 
 
-def encyclopedia_rows(draft: Draft, book: Encyclopedia, sightings: Sequence[Sighting], photos: Sequence[Photo]) -> None:
+def encyclopedia_rows(draft: Draft, book: Encyclopedia, sighted: Sequence[Sighting], photos: Sequence[Photo]) -> None:
     """Add all entries, illustrated pages and queries."""
     texts = {
         id(entry): draft.candidate((1, 3, 6), SPLITS, text=entry.text, source=entry_facts(entry))
@@ -234,19 +221,19 @@ def encyclopedia_rows(draft: Draft, book: Encyclopedia, sightings: Sequence[Sigh
     pages, shown = illustrate(draft, book, photos)
     for number, entry in enumerate(book.entries):
         split = ("test", "val")[bucket] if (bucket := stable_hash(entry.text) % 10) < 2 else "train"
-        for template in NAME_QUERIES:
+        for template in TEMPLATES["entry"]:
             draft.ask(1, split, [texts[id(entry)]], text=template.format(name=entry.name))
         draft.ask(1, split, [texts[id(entry)]], text=f"{entry.definition[:1].upper()}{entry.definition[1:]}.")
         for synonym in entry.synonyms[:2]:
             draft.ask(1, split, [texts[id(entry)]], text=synonym)
-        for template in NAME_QUERIES if pages[number] else ():
+        for template in TEMPLATES["entry"] if pages[number] else ():
             draft.ask(2, split, pages[number], text=template.format(name=entry.name))
-    numbers = {id(entry): number for number, entry in enumerate(book.entries)}
-    for sighting in sightings:
+    questions, numbers = TEMPLATES["question"], {id(entry): number for number, entry in enumerate(book.entries)}
+    for sighting in sighted:
         answers = [texts[id(entry)] for entry in sighting.entries]
         if not answers:
             continue
-        question = QUESTIONS[stable_hash(sighting.key) % len(QUESTIONS)]
+        question = questions[stable_hash(sighting.key) % len(questions)]
         draft.ask(3, sighting.split, answers, image=sighting.image)
         draft.ask(6, sighting.split, answers, text=question, image=sighting.image)
         illustrated = [page for entry in sighting.entries for page in pages[numbers[id(entry)]]]
@@ -278,7 +265,7 @@ def photo_entry(book: Encyclopedia, photo: Photo) -> EncyclopediaEntry | None:
     if photo.is_scene:
         return book.by_name.get(photo.entry.lower())
     if photo.set in DISHES:
-        return book.named(dish_head(photo.name), left_out=NO_DISH)
+        return book.named(dish_head(photo.name), left_out=NOT_MEANT["dish"])
     return book.named(photo.name.removesuffix(FOR_CHILDREN))
 
 
@@ -289,61 +276,50 @@ def entry_facts(entry: EncyclopediaEntry) -> dict[str, str]:
     return facts | ({"synset": entry.synset} if entry.synset else {})
 
 
-def photo_sightings(book: Encyclopedia, photos: Sequence[Photo], predictions: Predictions) -> list[Sighting]:
-    """What the photographs show: by their names, and in training by predicted class where the name is no entry's."""
-    sightings = []
+def sightings(
+    book: Encyclopedia, photos: Sequence[Photo], sets: Mapping[str, Sequence[SourceEntry]], predictions: Predictions
+) -> list[Sighting]:
+    """What photographs and scenes show, then the pictures of the other sets: by their words and predicted classes.
+
+    A photograph's class counts in training, where its name is no entry's. Of scenes and of the other sets no picture of
+    the test asks.
+    """
+    found = []
     for photo in photos:
         captions = photo.record.captions
-        entries = book.captioned(captions) if len(captions) > 1 else [photo_entry(book, photo)]
-        if photo.split == "train" and not any(entries):
-            entries += _predicted(book, predictions, photo.image)
-        sightings.append(Sighting(photo.image, photo.split, _unique(entries), photo.record.id, photo.copies))
-    return sightings
-
-
-def scene_sightings(book: Encyclopedia, scenes: Sequence[Photo], predictions: Predictions) -> list[Sighting]:
-    """What training and validation scenes show: their kind, what their captions name, and their predicted classes."""
-    sightings = []
-    for scene in scenes:
-        if scene.split != "test":
-            captions = scene.record.captions
-            named = book.captioned(captions) if len(captions) > 2 else book.mentioned(captions[-1])
-            entries = [photo_entry(book, scene), *named, *_predicted(book, predictions, scene.image)]
-            sightings.append(Sighting(scene.image, scene.split, _unique(entries), scene.record.id, scene.copies))
-    return sightings
-
-
-def set_sightings(
-    book: Encyclopedia, name: str, entries: Sequence[SourceEntry], predictions: Predictions
-) -> list[Sighting]:
-    """What the training and validation pictures of another set show, by their words and their predicted classes."""
-    sightings = []
-    for number, entry in enumerate(entries):
-        if len(entry.splits) > 1 or "test" in entry.splits or (name == "fashion" and number % FASHION_SHARE):
+        if photo.is_scene and photo.split == "test":
             continue
-        named = list(_named(book, name, entry))
-        if name in ("flickr8k", "visual7w"):
-            named += _predicted(book, predictions, entry.image)
-        sightings.append(Sighting(entry.image, *entry.splits, _unique(named), entry.record.id))
-    return sightings
+        if photo.is_scene:
+            named = book.captioned(captions) if len(captions) > 2 else book.mentioned(captions[-1])
+            entries = [photo_entry(book, photo), *named]
+        else:
+            entries = book.captioned(captions) if len(captions) > 1 else [photo_entry(book, photo)]
+        if photo.is_scene or (photo.split == "train" and not any(entries)):
+            entries += _predicted(book, predictions, photo.image)
+        found.append(Sighting(photo.image, photo.split, _unique(entries), photo.record.id, photo.copies))
+    for name, of_set in sets.items():
+        for number, entry in enumerate(of_set):
+            if len(entry.splits) > 1 or "test" in entry.splits or (name == "fashion" and number % FASHION_SHARE):
+                continue
+            entries = _named(book, name, entry.record)
+            if name in ("flickr8k", "visual7w"):
+                entries += _predicted(book, predictions, entry.image)
+            found.append(Sighting(entry.image, *entry.splits, _unique(entries), entry.record.id))
+    return found
 
 
-def _named(book: Encyclopedia, name: str, entry: SourceEntry) -> Iterable[EncyclopediaEntry | None]:
-    """The entries that a picture's own words name."""
-    record = entry.record
+def _named(book: Encyclopedia, name: str, record: Record) -> list[EncyclopediaEntry | None]:
+    """The entries that the own words of a set's picture name."""
     match name:
         case "flickr8k":
             return book.captioned(record.captions)
         case "fashion":
             return [book.named(str(record.attributes.get("articleType", "")))]
         case "grocery":
-            class_name = str(record.attributes["class_name"]).replace("-", " ")
-            return [book.named(class_name), book.named(str(record.attributes["coarse"]).replace("-", " "))]
+            return [book.named(str(record.attributes[field]).replace("-", " ")) for field in ("class_name", "coarse")]
         case "visual7w":
             return book.captioned([text for pair in record.qa for text in pair])
-        case "emoji":
-            return [book.by_name.get(record.captions[0].lower())] if record.captions else []
-    return []
+    return [book.by_name.get(record.captions[0].lower())] if record.captions else []  # emoji
 
 
 def _predicted(book: Encyclopedia, predictions: Predictions, image: SourceImage) -> list[EncyclopediaEntry]:

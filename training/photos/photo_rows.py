@@ -1,30 +1,30 @@
-"""The rows of the dataset `photos`: every task that names, titles and captions of the photographs allow.
+"""The rows of the datasets `photos` and `scenes`: every task that names, titles and captions of the photographs allow.
 
 A picture that asks for pictures in a test is in no pool, and no copy of it in one that a test searches (pictures.py).
+A scene asks for its texts (task 3) and for pictures of the same kind (4), a text for its picture (0) and for the
+picture with its title (2), as does the name of a kind. Its kinds are the things that most of its sentences name.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 from typing import Any
 
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
+from genius.collections.sources import Record, Source
+from training.photos.encyclopedia import Encyclopedia
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family, stable_hash
-from training.photos.tables import QUESTIONS, SETS, STATED, TEXTS
+from training.photos.tables import NOT_MEANT, SETS, STATED, TEMPLATES, TEXTS, with_text_facts
 
-NAME_QUERIES = ("{name}", "a photo of {a_name}", "I want to see {a_name}")
-PAIR_QUERIES = ("{name}, with a picture", "a picture and the name of {name}", "{name}")
-CHANGES = (
-    "like this, but {other}",
-    "the same kind of thing, but {other}",
-    "{other} instead of {name}",
-    "rather {other}",
-)
-WITH = ("with {other} instead", "the same, but with {other}", "{other} instead of {shown}")
-FOR_OTHERS = {True: ("the same for adults", "for grown-ups"), False: ("the same for children", "but in a child's size")}
 MOST_PAIRS = 6  # titled photographs of one name in a split; names with few photographs have one
 COUNTABLE = ("flower_photos", "clothing", "npc_animals")
 CHANGEABLE = ("flower_photos", "clothing", "trashnet")  # sets whose pictures change by another category
+LONGER = 30  # characters that a description must add to the title
+HUMAN_CAPTIONS = 5
+AGREED, SURE = 3, 4  # of the human captions that name a kind, or what a scene illustrates
+HEAD = 4  # words of a title that say what it is about: "a stack of books"
+NO_CATEGORY = "everyday scene"
 
 
 def photo_rows(draft: Draft, photos: Sequence[Photo]) -> None:
@@ -61,13 +61,13 @@ def named(draft: Draft, name: str, photos: Sequence[Photo], images: Sequence[Can
         in_split = [number for number, photo in enumerate(photos) if photo.split == split]
         if not in_split:
             continue
-        for template in NAME_QUERIES:
+        for template in TEMPLATES["name"]:
             ask(draft, 0, split, images, text=template.format(name=name, a_name=_with_article(photos[0].set, name)))
-        for template in PAIR_QUERIES:
+        for template in TEMPLATES["pair"]:
             ask(draft, 2, split, list(pairs.values()), text=template.format(name=name))
         for number in in_split:
             photo = photos[number]
-            question = _choice(QUESTIONS, photo.record.id)
+            question = _choice(TEMPLATES["question"], photo.record.id)
             draft.ask(3, split, [title], image=photo.image)
             draft.ask(6, split, [title], text=question, image=photo.image)
             if split == "test" and not photo.query_only:
@@ -102,12 +102,10 @@ def changed(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]) 
 
 def _alternatives(names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, tuple[str, ...]]]]:
     """For each (set, name): other names of the set that a change leads to, and texts that say the change."""
-    names = [(set_, name) for set_, name in names if name]
     alternatives = defaultdict(list)
-    for set_, name in names:
-        for other_set, other in names:
-            if other_set == set_ and other != name and (texts := _change(set_, name, other)):
-                alternatives[set_, name].append((other, texts))
+    for (set_, name), (other_set, other) in permutations([each for each in names if each[1]], 2):
+        if other_set == set_ and (texts := _change(set_, name, other)):
+            alternatives[set_, name].append((other, texts))
     return alternatives
 
 
@@ -116,19 +114,18 @@ def _change(set_: str, name: str, other: str) -> tuple[str, ...]:
     if set_ in DISHES:
         if dish_head(name) == dish_head(other) and " with " in name and " with " in other:
             shown, wished = name.split(" with ", 1)[1], other.split(" with ", 1)[1]
-            return tuple(text.format(shown=shown, other=wished) for text in WITH)
+            return tuple(text.format(shown=shown, other=wished) for text in TEMPLATES["addition"])
         if family(name) != family(other) or family(name) == "other dish":
             return ()
     elif set_ not in CHANGEABLE:
         return ()
     adult, other_adult = name.removesuffix(FOR_CHILDREN), other.removesuffix(FOR_CHILDREN)
     if adult == other_adult:
-        return FOR_OTHERS[name.endswith(FOR_CHILDREN)]
+        return tuple(TEMPLATES["adult" if name.endswith(FOR_CHILDREN) else "child"])
     if name.endswith(FOR_CHILDREN) != other.endswith(FOR_CHILDREN):
         return ()
-    return tuple(
-        text.format(name=_with_article(set_, adult), other=_with_article(set_, other_adult)) for text in CHANGES
-    )
+    parts = {"name": _with_article(set_, adult), "other": _with_article(set_, other_adult)}
+    return tuple(text.format(**parts) for text in TEMPLATES["change"])
 
 
 def picture(draft: Draft, photo: Photo) -> Candidate:
@@ -173,3 +170,63 @@ def _with_article(photo_set: str, name: str) -> str:
 
 def _choice(choices: Sequence[str], key: str) -> str:
     return choices[stable_hash(key) % len(choices)]
+
+
+def with_own_texts(source: Source) -> Source:
+    """The scenes with the texts that are used: five sentences, a description and a title, or a title or name."""
+    for record in source.records:
+        record.captions = _own_texts(record)
+    return source
+
+
+def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> None:
+    """Add all candidates and queries of the scenes, and say what each shows: category and illustrated entry."""
+    kinds: dict[str, list[tuple[Photo, Candidate, Candidate]]] = defaultdict(list)
+    for scene in scenes:
+        own_kinds = scene_kinds(book, scene.record.captions)
+        scene.entry = next(iter(scene_kinds(book, scene.record.captions, SURE)), "")
+        scene.facts["category"] = own_kinds[0] if own_kinds else NO_CATEGORY
+        image, facts = picture(draft, scene), text_facts(scene)
+        first, *others = scene.record.captions
+        texts = [draft.candidate((3,), (scene.split,), text=text, source=facts) for text in others or [first]]
+        draft.ask(3, scene.split, texts, image=scene.image)
+        tasks, splits = ((), ()) if scene.query_only else ((2,), (scene.split,))
+        pair = draft.candidate(tasks, splits, texts[-1].text, scene.image, with_text_facts(scene.facts, facts))
+        if not scene.query_only:
+            for text in (first, *others):
+                draft.ask(0, scene.split, [image], text=text)
+            for text in (first, *others[:-1]):
+                draft.ask(2, scene.split, [pair], text=text)
+        for kind in own_kinds:
+            kinds[kind].append((scene, image, pair))
+    for name, members in kinds.items():
+        for split in sorted({scene.split for scene, _, _ in members}):
+            for template in TEMPLATES["name"]:
+                ask(draft, 0, split, [image for _, image, _ in members], text=template.format(name=name, a_name=name))
+            for template in TEMPLATES["pair"]:
+                ask(draft, 2, split, [pair for _, _, pair in members], text=template.format(name=name))
+        for scene, _, _ in members:
+            if scene.split != "test" or scene.query_only:
+                alike = [image for other, image, _ in members if other.copies != scene.copies]
+                ask(draft, 4, scene.split, alike, image=scene.image)
+
+
+def scene_kinds(book: Encyclopedia, captions: Sequence[str], agreed: int = AGREED) -> list[str]:
+    """The entries that most human captions name, the most frequent first, or those of a name or the head of a title."""
+    words = captions[-1].split(",")[0].split()
+    if len(captions) == HUMAN_CAPTIONS:
+        entries = book.captioned(captions, agreed)
+    elif len(words) < HEAD and (named := book.named(" ".join(words))):
+        entries = [named]
+    else:
+        entries = book.mentioned(" ".join(words[:HEAD])) if agreed == AGREED else []
+    return list(dict.fromkeys(entry.name for entry in entries if entry.name not in NOT_MEANT["scene"]))
+
+
+def _own_texts(record: Record) -> list[str]:
+    """The table has a title, which repeats one of the sentences or the first of a description, and legends of books."""
+    title, *sentences = record.captions
+    if len(record.captions) >= HUMAN_CAPTIONS:
+        return list({text.rstrip(" ."): text for text in record.captions}.values())[-HUMAN_CAPTIONS:]
+    description = next(iter(sentences), "")
+    return [description, title] if len(description) > len(title) + LONGER else [title]

@@ -31,6 +31,7 @@ COPY_CORRELATION = 0.94  # of the pixels of near copies, chosen by inspection of
 DISHES = ("ffml_food", "pd_recipes")  # their photographs of one name show one dish
 SCENES = ("coco_free", "openstax", "roboflow_aquarium", "commons_animals", "lire_cars", "budgie_backgrounds")
 FOR_CHILDREN = " for children"
+KINDS = {"npc_animals": ("animal", "animal"), "coco_mini_ccby": ("scene", "scene")}  # of whole sets
 GCOMPRIS_KINDS = {"animals": "animal", "fishes": "animal", "monuments": "building", "renewable": "building"}
 
 
@@ -84,29 +85,20 @@ def photo_name(record: Record) -> str:
 
 def kind_and_category(record: Record) -> tuple[str, str]:
     """What a picture is, coarse and finer: facts for the agreement of codes with them, never used in training."""
-    attributes, name = record.attributes, photo_name(record)
-    match attributes["set"]:
-        case "ffml_food" | "pd_recipes":
-            return "food", family(name)
-        case "npc_animals":
-            return "animal", "animal"
-        case "gcompris":
-            category = str(attributes["category"])
-            kind = GCOMPRIS_KINDS.get(category, "household object")
-            return kind, name if category in ("renewable", "fishes") else category.removesuffix("s")
-        case "coco_mini_ccby":
-            return "scene", "scene"
-    return str(attributes["kind"]), str(attributes["category"])
+    set_, name, category = record.attributes["set"], photo_name(record), str(record.attributes.get("category"))
+    if set_ in DISHES:
+        return "food", family(name)
+    if set_ == "gcompris":
+        kind = GCOMPRIS_KINDS.get(category, "household object")
+        return kind, name if category in ("renewable", "fishes") else category.removesuffix("s")
+    return KINDS.get(set_) or (str(record.attributes["kind"]), category)
 
 
 def family(name: str) -> str:
     """The family of a dish: "chocolate cake with walnuts" is a cake."""
     head = dish_head(name).split()
-    for word in reversed(head):
-        for family_name, words in FAMILIES.items():
-            if word in words:
-                return family_name
-    return "other dish"
+    families = (each for word in reversed(head) for each, words in FAMILIES.items() if word in words)
+    return next(families, "other dish")
 
 
 def dish_head(name: str) -> str:
@@ -120,7 +112,7 @@ def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
     """Group the pictures of the sources and assign their splits; the records then say their split, too."""
     records = [record for source in sources for record in source.records]
     copies = near_copies([source.folder / record.image for source in sources for record in source.records])
-    groups = join(copies, [_dish(record) for record in records])
+    groups = join(copies, [photo_name(record) if record.attributes["set"] in DISHES else "" for record in records])
     hidden = {group for record, group in zip(records, groups, strict=True) if not is_shown(record)}
     photos = []
     for record, copy, group in zip(records, copies, groups, strict=True):
@@ -161,10 +153,6 @@ def first_members(n: int, ones: Sequence[int], others: Sequence[int]) -> list[in
 def stable_hash(text: str) -> int:
     """The same on every machine and in every run, unlike `hash`."""
     return zlib.crc32(text.encode())
-
-
-def _dish(record: Record) -> str:
-    return photo_name(record) if record.attributes["set"] in DISHES else ""
 
 
 def _small(file: Path) -> np.ndarray:

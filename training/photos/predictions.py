@@ -5,9 +5,7 @@ Predictions are cached in one file, by the checksum of the picture.
 Shapes: n pictures, k classes kept, c classes.
 """
 
-import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -18,47 +16,41 @@ from torch import nn
 from tqdm import tqdm
 
 from genius.collections.images import open_image
+from genius.encoding.features import batched
+from genius.encoding.image_loader import load_images
 from genius.errors import UserError
+from genius.files import written_aside
 from genius.models.towers import image_tower
 
-TOWER = "tf_efficientnet_lite2"
-SIDE = 260  # pixels, as the tower was trained
+TOWER, SIDE = "tf_efficientnet_lite2", 260  # pixels, as the tower was trained
+MADE_BY = f"{TOWER} {SIDE}"
 KEPT = 10  # classes of a picture
 BATCH = 4  # small batches stay in the cache of a processor
-SAVED_EVERY = 200  # batches
-
 
 Predictions = dict[bytes, dict[int, float]]  # checksum of a picture -> class -> probability
 
 
-def predict(pictures: Mapping[bytes, Path], cache: Path, tower: str = TOWER) -> Predictions:
+def predict(pictures: Mapping[bytes, Path], cache: Path) -> Predictions:
     """Predict the classes of these pictures; those in the cache are not opened.
 
     pictures: SHA-256 of a file -> the file. Raises UserError if the tower is missing or the cache holds something else.
     """
-    known = _read(cache, tower)
-    missing = [(digest, file) for digest, file in pictures.items() if digest not in known]
+    known = _read(cache)
+    missing = {str(file): digest for digest, file in pictures.items() if digest not in known}
     if missing:
-        model = image_tower(tower).to(memory_format=torch.channels_last)
-        batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
-        with (
-            ThreadPoolExecutor(2) as readers,
-            tqdm(total=len(missing), desc="classes", leave=False, disable=None) as bar,
-        ):
-            for start in range(0, len(batches), SAVED_EVERY):
-                part = batches[start : start + SAVED_EVERY]
-                for batch, pixels in zip(part, readers.map(_pixels, part), strict=True):
-                    for (digest, _), classes in zip(batch, _classify(model, pixels), strict=True):
-                        known[digest] = classes
-                    bar.update(len(batch))
-                _write(cache, tower, known)
+        model = image_tower(TOWER).to(memory_format=torch.channels_last)
+        parts = batched(tqdm(missing, desc="classes", leave=False, disable=None), BATCH)
+        for files, pixels, _ in load_images(parts, list, _pixels):
+            for file, classes in zip(files, _classify(model, pixels), strict=True):
+                known[missing[file]] = classes
+        _write(cache, known)
     return known
 
 
-def _pixels(batch: Sequence[tuple[bytes, Path]]) -> torch.Tensor:
-    """(n, 3, side, side) in [-1, 1]"""
-    images = [open_image(file).resize((SIDE, SIDE), Image.Resampling.BICUBIC) for _, file in batch]
-    return torch.from_numpy(np.stack([np.asarray(image) for image in images])).permute(0, 3, 1, 2) / 127.5 - 1
+def _pixels(file: str) -> torch.Tensor:
+    """(3, side, side) in [-1, 1]"""
+    image = open_image(Path(file)).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
+    return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1) / 127.5 - 1
 
 
 @torch.inference_mode()
@@ -67,12 +59,12 @@ def _classify(model: nn.Module, pixels: torch.Tensor) -> list[dict[int, float]]:
     return [dict(zip(*pair, strict=True)) for pair in zip(classes.tolist(), probabilities.tolist(), strict=True)]
 
 
-def _read(cache: Path, tower: str) -> Predictions:
+def _read(cache: Path) -> Predictions:
     if not cache.exists():
         return {}
     try:
         with np.load(cache) as arrays:
-            if str(arrays["tower"]) != f"{tower} {SIDE}":
+            if str(arrays["tower"]) != MADE_BY:
                 raise UserError(f"{cache} holds predictions of {arrays['tower']}; delete it or name another file")
             rows = zip(arrays["digests"], arrays["classes"].tolist(), arrays["probabilities"].tolist(), strict=True)
             return {digest.tobytes(): dict(zip(*row, strict=True)) for digest, *row in rows}
@@ -80,15 +72,14 @@ def _read(cache: Path, tower: str) -> Predictions:
         raise UserError(f"{cache} is not a file of predictions ({error}); delete it or name another file") from None
 
 
-def _write(cache: Path, tower: str, known: Predictions) -> None:
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    aside = cache.with_name(f".tmp-{cache.name}")
-    with aside.open("wb") as stream:
-        np.savez(
-            stream,
-            tower=np.array(f"{tower} {SIDE}"),
-            digests=np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), -1),
-            classes=np.array([list(classes) for classes in known.values()], dtype=np.int16),
-            probabilities=np.array([list(classes.values()) for classes in known.values()], dtype=np.float32),
-        )
-    os.replace(aside, cache)
+def _write(cache: Path, known: Predictions) -> None:
+    with written_aside(cache) as aside:
+        with aside.open("wb") as stream:
+            np.savez(
+                stream,
+                tower=np.array(MADE_BY),
+                digests=np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), -1),
+                classes=np.array([list(classes) for classes in known.values()], dtype=np.int16),
+                probabilities=np.array([list(classes.values()) for classes in known.values()], dtype=np.float32),
+            )
+        aside.rename(cache)

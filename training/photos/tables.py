@@ -1,9 +1,10 @@
 """The word lists of the photo collection, each a table beside this module, and whose pictures may ship.
 
-phrasings.tsv   instructions of each (dataset, task) row for training, and two that are held out; questions
+phrasings.tsv   instructions of each (dataset, task) row for training, and two that are held out; texts of queries
 sets.tsv        license, credit and origin of each set, and whether it ships
 names.tsv       better names of pictures than those of the sets
 families.tsv    families of dishes, each with words of their names
+not_meant.tsv   entries that a word of a dish does not mean ("zucchini boats"), or that are in scenes of every kind
 not_shown.tsv   pictures of `scenes` that train but are not shown, each with what is recognizable
 """
 
@@ -46,14 +47,15 @@ SETS = {  # by the name of the dataset, or by the field `set` of a photograph
     row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"}) for row in read_table("sets")
 }
 PHRASINGS: dict[tuple[str, int, str], list[str]] = {}  # (dataset, task, "training" or "held out"), in their order
-QUESTIONS: list[str] = []  # that ask what a picture shows
+TEMPLATES: dict[str, list[str]] = {}  # of the texts of queries, by use; "question": they ask what a picture shows
 for _row in read_table("phrasings"):
-    if _row["use"] == "question":
-        QUESTIONS.append(_row["text"])
+    if not _row["task"]:
+        TEMPLATES.setdefault(_row["use"], []).append(_row["text"])
     else:
         PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(_row["text"])
 NAMES = {row["name in the set"]: row["better name"] for row in read_table("names")}
 NOT_SHOWN = {row["picture"] for row in read_table("not_shown")}
+NOT_MEANT = {row["of"]: row["entries"].split(", ") for row in read_table("not_meant")}
 FAMILIES = {row["family"]: row["words"].split() for row in read_table("families")}
 
 

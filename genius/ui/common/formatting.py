@@ -22,7 +22,6 @@ STAGES = {  # of a search, in their order: name, and what the stage does, for pe
     "rerank": ("re-rank", "Order the items that were found by how well they fit the query"),
     "explain": ("explain", "See how probable each code of the results is"),
     "fetch": ("fetch", "Read texts and pictures of the results"),
-    "judge": ("picture check", "See whether the picture is unlike those of the collection"),
 }
 QUERY_PICTURE_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin

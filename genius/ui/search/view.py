@@ -34,7 +34,6 @@ CANDIDATES = {  # what becomes of generated IDs, by mode
     "both": "Their items are candidates for the results, with those that a scan of all IDs found.",
     "generate": "Their items are the candidates for the results.",
 }
-FAR_FROM_COLLECTION = "This picture looks unlike anything in the collection, so the results may not fit."
 
 
 def examples_view(examples: Sequence[Example]) -> dict[str, Any] | None:
@@ -92,7 +91,8 @@ def summary(
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
         "weighed": weight_sentence(weight),
-        "note": FAR_FROM_COLLECTION if result.out_of_distribution else "",
+        "match": "",
+        "notes": [],
         "stages": stages([result]),
     }
 
@@ -126,7 +126,8 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
         "sentence": f"{query[0].upper()}{query[1:]}, with {count(len(results), 'instruction')}, in {time}.",
         "weighed": "",
         "address": "",
-        "note": FAR_FROM_COLLECTION if any(result.out_of_distribution for result in results) else "",
+        "match": "",
+        "notes": [],
         "stages": stages(results),
     }
 

@@ -90,9 +90,11 @@ def test_predictions_are_probabilities_by_class_and_are_read_from_the_cache(pict
 def test_a_cache_of_another_tower_and_a_damaged_one_are_refused(pictures, tmp_path, monkeypatch):
     monkeypatch.setattr(predictions, "image_tower", lambda name: FakeTower())
     cache = tmp_path / "cache.npz"
-    predict(pictures, cache)
-    with pytest.raises(UserError, match="holds predictions of tf_efficientnet_lite2 260; delete it or name another"):
-        predict(pictures, cache, tower="resnet18")
+    with monkeypatch.context() as patch:
+        patch.setattr(predictions, "MADE_BY", "another tower")
+        predict(pictures, cache)
+    with pytest.raises(UserError, match="holds predictions of another tower; delete it or name another"):
+        predict(pictures, cache)
     for damaged in (b"nothing", cache.read_bytes()[:200]):
         cache.write_bytes(damaged)
         with pytest.raises(UserError, match="is not a file of predictions"):
