@@ -13,6 +13,7 @@ Shapes: n items, q queries, t candidates of all queries together, d dim, p parts
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -71,6 +72,28 @@ class CandidateLists:
     number: np.ndarray  # (q,) of the query in its split
     row: np.ndarray  # (q,) the query's (task, dataset) row
     cut: np.ndarray  # (q,) the k of its hit rate
+
+    @classmethod
+    def join(
+        cls,
+        batches: Iterable[tuple[Candidates, Tensor, np.ndarray]],
+        modalities: np.ndarray,
+        number: np.ndarray,
+        row: np.ndarray,
+        cut: np.ndarray,
+    ) -> "CandidateLists":
+        """Of batches of queries: candidates, parts (t, p), which are targets (t,). modalities: of all items."""
+        found, parts, targets = zip(*batches, strict=True)
+        starts = np.cumsum([0, *(len(candidates.counts) for candidates in found)])
+        query = np.concatenate([candidates.query + start for candidates, start in zip(found, starts)])
+        modality = modalities[np.concatenate([candidates.row for candidates in found])].astype(np.int64)
+        positive = torch.from_numpy(np.concatenate(targets))
+        return cls(query, torch.cat(parts), torch.from_numpy(modality), positive, number, row, cut)
+
+    @property
+    def has_target(self) -> np.ndarray:
+        """(q,) bool: there is a target among the candidates."""
+        return np.bincount(self.query[self.positive.numpy()], minlength=len(self.row)) > 0
 
     def select(self, queries: np.ndarray) -> "CandidateLists":
         """The lists of some queries; queries (q,) bool."""
@@ -203,37 +226,22 @@ def search_validation_queries(
     embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
-    query, parts, modality, positive, numbers, searches = [], [], [], [], [], 0
     check_enough(len(chosen))
-    for batch in np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS))):
+
+    def search_batch(batch: np.ndarray) -> tuple[Candidates, Tensor, np.ndarray]:
         z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
         query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
         _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight)
         first_codes = search.first_codes(z, pool)
-        query.append(candidates.query + searches)
-        parts.append(
-            scorer.compute_parts(
-                candidates, first_codes, pool.table, embeddings, modalities, query_embeddings, z, normalize
-            ).cpu()
+        parts = scorer.compute_parts(
+            candidates, first_codes, pool.table, embeddings, modalities, query_embeddings, z, normalize
         )
-        modality.append(modalities[candidates.row].astype(np.int64))
-        positive.append(is_target(candidates, data, batch))
-        numbers.append(batch)
-        searches += len(batch)
-    number = np.concatenate(numbers)
-    row = data.pairs.rows[number]
-    lists = CandidateLists(
-        np.concatenate(query),
-        torch.cat(parts),
-        torch.from_numpy(np.concatenate(modality)),
-        torch.from_numpy(np.concatenate(positive)),
-        number,
-        row,
-        cuts[row],
-    )
-    has_target = np.bincount(lists.query[lists.positive.numpy()], minlength=len(row)) > 0
-    check_enough(has_target.sum())
-    return lists.select(has_target)
+        return candidates, parts.cpu(), is_target(candidates, data, batch)
+
+    row, batches = data.pairs.rows[chosen], np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS)))
+    lists = CandidateLists.join(map(search_batch, batches), modalities, chosen, row, cuts[row])
+    check_enough(lists.has_target.sum())
+    return lists.select(lists.has_target)
 
 
 def check_enough(lists: int) -> None:

@@ -4,7 +4,7 @@
 
 2⟨z, ẑ⟩ is a sum of M numbers from a table of 2⟨z, e⟩ for all codewords (asymmetric distance computation: Jégou et al.
 2011, "Product quantization for nearest neighbor search"). ‖ẑ‖² is no such sum, for the codewords of a residual
-quantizer are not orthogonal, so it is kept: 4 bytes an item.
+quantizer are not orthogonal, so it is stored with the index: 4 bytes an item.
 
 IDs that begin alike lie next to each other in the ID table, so a scan of what lies below some prefixes is a scan of
 ranges. On a CPU the loop is compiled (scan_kernel.py), in the background: until that is done, and on a GPU, torch adds

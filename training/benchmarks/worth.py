@@ -59,32 +59,27 @@ and with its score of whole IDs, of the first {first} results. Hit rate at 5, at
 
 def candidate_lists(engine: Engine, queries: EncodedSplit, beams: int) -> tuple[CandidateLists, np.ndarray]:
     """The candidates of all queries, found in both ways, and their IDs (t, M)."""
-    options, lists, codes, start = SearchOptions(beams=beams), [], [], 0
+    options, batches, codes = SearchOptions(beams=beams), [], []
     for query_set, row in zip(queries.sets, queries.rows, strict=True):
-        inside = 0
+        start = 0
         for batch in row.split(batch_size(beams)):
-            found, size = engine.retrieve(batch, options), len(batch.z)
-            candidates = found.candidates
-            positive = query_set.qrels.contains(candidates.query + inside, candidates.row)
-            modality = engine.index.modalities[candidates.row].astype(np.int64)
-            parts = engine.retriever.ranker_parts(found).cpu()
-            lists.append((candidates.query + start, parts, torch.from_numpy(modality), torch.from_numpy(positive)))
+            found = engine.retrieve(batch, options)
+            candidates, parts = found.candidates, engine.retriever.ranker_parts(found).cpu()
+            batches.append((candidates, parts, query_set.qrels.contains(candidates.query + start, candidates.row)))
             codes.append(found.pool.table.codes(candidates.id))
-            inside, start = inside + size, start + size
-    query, parts, modality, positive = zip(*lists, strict=True)
-    rows = np.repeat(np.arange(len(queries.sets)), [len(each) for each in queries.sets])
-    joined = (np.concatenate(query), torch.cat(parts), torch.cat(modality), torch.cat(positive))
-    return CandidateLists(*joined, np.arange(start), rows, queries.cuts), np.concatenate(codes)
+            start += len(batch.z)
+    sizes = [len(each) for each in queries.sets]
+    number, row = np.arange(sum(sizes)), np.repeat(np.arange(len(sizes)), sizes)
+    lists = CandidateLists.join(batches, engine.index.modalities, number, row, queries.cuts)
+    return lists, np.concatenate(codes)
 
 
 def fitted(lists: CandidateLists, seed: int, without: tuple[int, ...] = ()) -> Tensor:
     """(t,) scores by rankers that each saw the other queries, and none of some parts; lists without a target: 0."""
-    kept = torch.ones(len(RANKER_PARTS))
+    kept, scores = torch.ones(len(RANKER_PARTS)), torch.zeros(len(lists.query))
     kept[list(without)] = 0
-    has_target = np.bincount(lists.query[lists.positive.numpy()], minlength=len(lists.row)) > 0
-    scores = torch.zeros(len(lists.query))
-    some = replace(lists, parts=lists.parts * kept).select(has_target)
-    scores[torch.from_numpy(has_target[lists.query])] = cross_validated_scores(some, seed)
+    some = replace(lists, parts=lists.parts * kept).select(lists.has_target)
+    scores[torch.from_numpy(lists.has_target[lists.query])] = cross_validated_scores(some, seed)
     return scores
 
 
