@@ -1,6 +1,6 @@
 """Measure what a run answers to photographs from outside its collection, as visitors upload them.
 
-    python -m training.benchmarks.uploads RUN $GENIUS_DATA
+    python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
 
 1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if it names what a
    caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia is
@@ -10,20 +10,24 @@
    the category in the pool that upload_categories.tsv gives.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
-figures alone.
+figures alone. With --out, FOLDER gets a sheet of each set of (1) for the eye, the worst uploads first; it shows pictures
+that must not be shared.
 """
 
+import base64
 import csv
+import html
 import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 from timm.data import ImageNetInfo
 
-from genius.collections.images import open_image
+from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
@@ -47,6 +51,7 @@ BATCH = 16  # pictures searched together
 CATEGORIES = Path(__file__).parent / "upload_categories.tsv"
 PHRASINGS = 8  # of the run's own
 PER_CATEGORY = 20  # uploads
+JUDGED, SHOWN, THUMBNAIL = 60, 5, 160  # uploads and results of a sheet; pixels
 CAPTIONS_THAT_AGREE = 2  # captions that name what a picture is taken for
 
 
@@ -54,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = command_parser("training.benchmarks.uploads", __doc__)
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")
     limit = partial(parse_positive, "--limit")
     parser.add_argument("--limit", type=limit, default=200, help="photographs of Flickr8k (default: %(default)s)")
     add_seed(parser, "all samples")
@@ -72,7 +78,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name, judge in {"flickr8k": names_what_a_caption_names, "objects": right_entries()}.items():
         if records := sets.get(name, []):
             sample = random.Random(options.seed).sample(records, min(options.limit, len(records)))
-            tables.append(measure_answers(engine, options.data / name, sample, judge, question, options.seed))
+            table, hits = measure_answers(engine, options.data / name, sample, judge, question, options.seed)
+            tables.append(table)
+            if options.out:
+                options.out.mkdir(parents=True, exist_ok=True)
+                sheet = answer_sheet(options.data / name, sample, hits, judge)
+                (options.out / f"{name}.html").write_text(sheet, encoding="utf-8")
     tables += [measure_similar(engine, options.data, sets, options.seed), measure_words(engine, options.seed)]
     sampled = f"--limit {options.limit} --seed {options.seed}"
     Report(
@@ -128,8 +139,8 @@ def measure_answers(
     judge: Callable[[str, Record], bool],
     question: str,
     seed: int,
-) -> Table:
-    """A row for each way to ask "What is this?".
+) -> tuple[Table, list[Sequence[Hit]]]:
+    """A row for each way to ask "What is this?", and what came back for the first of them.
 
     judge: whether a text is right about a record. question: the instruction that the page gives to a picture with a
     description.
@@ -147,7 +158,23 @@ def measure_answers(
         rows.append([*asked, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
     note = f"{len(records):,} pictures of {folder.name}. A result is right if it names what the picture shows."
-    return Table(WHAT_IS_THIS, columns, rows, note)
+    return Table(WHAT_IS_THIS, columns, rows, note), next(iter(results.values()))
+
+
+def answer_sheet(
+    folder: Path, records: Sequence[Record], results: Sequence[Sequence[Hit]], judge: Callable[[str, Record], bool]
+) -> str:
+    """HTML with a line for each upload, those without a right answer first: its picture and its first results."""
+    lines = []
+    for record, hits in zip(records, results, strict=True):
+        right = [judge(hit.item.text, record) for hit in hits[:SHOWN]]
+        picture = base64.b64encode(thumbnail(folder / record.image, THUMBNAIL)).decode()
+        texts = [html.escape(hit.item.text) for hit in hits[:SHOWN]]
+        marked = [f"<b>{text}</b>" if is_so else text for text, is_so in zip(texts, right, strict=True)]
+        lines.append((any(right), [f'<img src="data:image/webp;base64,{picture}">', *marked]))
+    lines.sort(key=lambda line: line[0])
+    with pd.option_context("display.max_colwidth", None):
+        return pd.DataFrame([cells for _, cells in lines[:JUDGED]]).to_html(escape=False, na_rep="", header=False)
 
 
 def measure_words(engine: Engine, seed: int) -> Table:

@@ -11,7 +11,7 @@ from genius.schema import Item, Modality
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.benchmarks import uploads
-from training.benchmarks.uploads import belongs, category, held_out_records, main, rates
+from training.benchmarks.uploads import answer_sheet, belongs, category, held_out_records, main, rates
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,14 @@ def test_every_picture_of_a_set_is_found_in_a_collection_that_was_built_from_it(
     images = [item.image for item in Collection(tmp_path / "collection").all_candidates()]
     held_out = held_out_records(data, indexed(*images))
     assert not held_out["flickr8k"] and len(held_out["fashion"]) == 3
+
+
+def test_a_sheet_has_the_worst_uploads_first_and_no_markup_of_texts(data):
+    records = held_out_records(data, indexed())["flickr8k"][:2]
+    hits = [[SimpleNamespace(item=Item("0:1", Modality.TEXT, text))] for text in ("a right one", "<i>wrong")]
+    sheet = answer_sheet(data / "flickr8k", records, hits, lambda text, record: "right" in text)
+    assert sheet.count("data:image/webp") == 2 and "<i>" not in sheet
+    assert sheet.index("&lt;i&gt;wrong") < sheet.index("<b>a right one</b>")
 
 
 def test_rates_count_the_first_right_result():
