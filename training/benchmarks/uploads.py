@@ -10,8 +10,8 @@
    the category in the pool that upload_categories.tsv gives.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
-figures alone. With --out, FOLDER gets a sheet of each set of (1) for the eye, the worst uploads first; it shows pictures
-that must not be shared.
+figures alone. With --out, FOLDER gets a sheet of each set of (1) for the eye, the worst uploads first; it shows
+pictures that must not be shared.
 """
 
 import base64
