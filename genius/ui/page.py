@@ -80,13 +80,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
             (shared.map_view, "map"),
             (shared.compare_example, "compare"),
         ):
-            signal.sent(
-                None,
-                None,
-                tabs,
-                **UNQUEUED,
-                js=links.SELECT_TAB.format(f"(genius.openTab({opened_tab!r}), {opened_tab!r})"),
-            )
+            signal.sent(None, None, tabs, **UNQUEUED, js=links.SELECT_TAB.format(f"genius.openTab({opened_tab!r})"))
         with tabs:
             for name, entry in TABS.items():
                 with gr.Tab(entry.label, id=name, elem_id=f"tab-{name}") as tab:
@@ -96,8 +90,8 @@ def build(engine: Engine, served: ServedRun) -> Page:
         shared.code_pictures.answer(context.namer)
         for trigger in (page.load, shared.changed.sent):
             trigger(refresh, context.targets, [header, about, *context.targets], **UNQUEUED)
-        links.restore(page, shared, TABS)
-        tour_panel(context, header, page)
+        links.restore(page, shared)
+        tour_panel(context, header)
         page.show_progress_once(Signal("progress"))
     return page
 

@@ -6,44 +6,30 @@ import pytest
 
 from genius.ui.common.about import COMMANDS, About, about_view
 from genius.ui.common.components import UI_FOLDER
-from genius.ui.common.links import SEARCH_FIELDS, parse_address
+from genius.ui.common.links import FIELDS, parse_address
 from genius.ui.page import TABS
 from genius.ui.serving import page_head
 
 
-def selected(tabs):
-    """None: the tab that is open stays so, which is Search when the page is loaded."""
-    return tabs.get("selected")
+def test_what_the_browser_restores_is_sent_to_its_tab():
+    ask, code, tour = parse_address({"search": {"q": "a mug", "picture": "7:12", "typed": ["a", ""]}, "codes": "0.17"})
+    assert {name: value for name, value in ask.items() if value} == {
+        "text": "a mug",
+        "picture": "7:12",
+        "typed": ["a", ""],
+    }
+    assert (code, tour) == ("0.17", None) and parse_address({"tour": ""}) == (None, None, {"step": ""})
 
 
-@pytest.mark.parametrize(
-    "address, tab, rest",
-    [
-        ({}, None, (None, None, None)),
-        ({"q": "a mug", "instruction": "Find one."}, None, ({"text": "a mug", "instruction": "Find one."}, None, None)),
-        ({"instruction": "Find one."}, None, ({"text": "", "instruction": "Find one."}, None, None)),
-        ({"picture": "7:12"}, None, ({"text": "", "instruction": "", "picture": "7:12"}, None, None)),
-        ({"item": "7:12", "q": "a mug"}, None, (None, "7:12", None)),
-        ({"tab": "codes", "code": "0.17.*.5", "q": "a mug"}, "codes", (None, None, "0.17.*.5")),
-        ({"tab": "map", "code": "0.17"}, "map", (None, None, None)),
-        ({"tab": "search", "q": "a mug"}, "search", ({"text": "a mug", "instruction": ""}, None, None)),
-        ({"tab": "elsewhere", "q": "a mug"}, None, ({"text": "a mug", "instruction": ""}, None, None)),
-    ],
-)
-def test_an_address_opens_its_tab_and_what_was_asked_there(address, tab, rest):
-    tabs, *sent = parse_address(address, TABS)
-    assert selected(tabs) == tab and tuple(sent) == rest
-
-
-@pytest.mark.parametrize("address", [None, [], "q=x", {"q": ["a"]}, {"q": None}, {"tab": 3}])
+@pytest.mark.parametrize("address", [None, [], "q=x", {"search": "q"}, {"codes": 3, "tour": ["1"]}])
 def test_an_address_that_is_none_asks_nothing(address):
-    assert parse_address(address, TABS)[1:] == (None, None, None)
+    assert parse_address(address) == (None, None, None)
 
 
 def test_the_script_knows_the_same_tabs_and_fields():
     script = (UI_FOLDER / "common/links.js").read_text()
-    (names,) = re.findall(r"const PARAMETERS = \[(.*)\];", script)
-    assert {*SEARCH_FIELDS} < {*re.findall(r"'(\w+)'", names)}
+    (names,) = re.findall(r"const SEARCH = \[(.*?)\]", script)
+    assert {*FIELDS.values()} == {*re.findall(r"'(\w+)'", names), "upload"}
     assert "TAB_NAMES.includes(" in script and f"const TAB_NAMES = {[*TABS]};" in page_head()
 
 

@@ -13,7 +13,6 @@ from genius.errors import UserError
 from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
-from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
 from genius.ui.search.history import MAX_ENTRIES, Entry, add_entry, entry_at, history_view, read_entries
 from genius.ui.search.layout import search_tab
@@ -62,7 +61,7 @@ def found(outputs):
 
 
 def address(shown):
-    return tuple(getattr(shown, name) for name in SEARCH_FIELDS)
+    return shown.address["search"]
 
 
 def send(page, name, message):
@@ -106,9 +105,10 @@ def test_suggestions_that_fit_what_was_given_come_first(page, modality):
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
     words = search(page, "mug", instruction="Find one.")
-    assert address(words) == ("mug", "Find one.", "", "")
+    assert address(words) == {"q": "mug", "instruction": "Find one."}
     both = search(page, "mug", str(photo), stored=words.stored)
-    assert address(both) == ("",) * 4 and [entry["picture"] for entry in both.stored] == [True, False]
+    assert address(both) == {"q": "mug", "upload": str(photo)}  # no address has what has an upload (links.js)
+    assert [entry["picture"] for entry in both.stored] == [True, False]
     assert search(page, "", str(photo), stored=both.stored).stored == both.stored
 
 
@@ -153,14 +153,15 @@ def in_form(engine, tmp_path):
 
 def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_the_history(page, engine, in_form):
     shown = search(page, "in red", in_form, "Find one.", pictured="1:300")
-    assert address(shown) == ("in red", "Find one.", "", "1:300") and shown.summary["address"] == ""
+    asked = {"q": "in red", "instruction": "Find one.", "picture": "1:300"}
+    assert address(shown) == asked and shown.summary["address"] == ""
     assert shown.stored[0]["pictured"] == "1:300" and not shown.stored[0]["picture"]
-    asked = engine.queries[-1][0].image
+    image = engine.queries[-1][0].image
     send(page, "on_ask", {"text": "in red", "instruction": "Find one.", "picture": "1:300"})
-    assert engine.queries[-1][0].image.tobytes() == asked.tobytes()  # the address finds the same
+    assert engine.queries[-1][0].image.tobytes() == image.tobytes()  # the address finds the same
     event = gr.EventData(None, {"instruction": "Find its page."})
     quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, "cosine", "both", "any")
-    assert address(found(quick)) == ("in red", "Find its page.", "", "1:300")
+    assert address(found(quick)) == asked | {"instruction": "Find its page."}
 
 
 def test_the_latest_comes_first_and_each_once():

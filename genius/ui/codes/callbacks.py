@@ -85,7 +85,7 @@ class CodesCallbacks:
         return (
             pattern,
             format_pattern(pattern),
-            format_pattern(pattern, "."),
+            {"codes": format_pattern(pattern, ".")},
             view.pattern_summary(
                 pattern, profiles.overview(matches), len(profiles.table), self.forced, self.namer.label(pattern)
             ),

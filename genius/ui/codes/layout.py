@@ -5,7 +5,6 @@ import gradio as gr
 from genius.explore.code_patterns import MAX_PATTERN_LENGTH
 from genius.ui.codes.callbacks import CodesCallbacks, LastOpened
 from genius.ui.codes.view import level_name
-from genius.ui.common import links
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, Panel, introduction
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.item_card import ItemCard
@@ -39,7 +38,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             elem_id="codes-level",
         )
         code = gr.Dropdown([], label="… and one of its codes", min_width=180, elem_id="codes-code")
-    key = gr.Textbox(visible="hidden", elem_id="codes-key")
     summary = Panel("codes-summary", "codes/pattern_summary.js")
     with gr.Row(elem_id="codes-items-row"):
         with gr.Column(scale=2, min_width=320):
@@ -58,16 +56,26 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         factors = Panel("codes-factors", "common/table.js")
 
     context.precompute.append(callbacks.prepare)
-    outputs = [open_pattern, pattern, key, summary, icicle, nearness, items, item_card, meaning, table, opened]
+    outputs = [
+        open_pattern,
+        pattern,
+        context.shared.address,
+        summary,
+        icicle,
+        nearness,
+        items,
+        item_card,
+        meaning,
+        table,
+        opened,
+    ]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": summary}
-    for opening in (
-        pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options),
-        open_code.sent(callbacks.on_pattern, [open_code, last], outputs, **event_options),
-        code.input(callbacks.on_code, [level, code, last], outputs, **event_options),
-        open_everything.sent(callbacks.on_pattern, [open_everything, last], outputs, **event_options),
-        *(panel.select(callbacks.on_key, last, outputs, **event_options) for panel in (summary, icicle, table)),
-    ):
-        links.write_address_after(opening, "codes", code=key)
+    pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options)
+    for signal in (open_code, open_everything):
+        signal.sent(callbacks.on_pattern, [signal, last], outputs, **event_options)
+    code.input(callbacks.on_code, [level, code, last], outputs, **event_options)
+    for panel in (summary, icicle, table):
+        panel.select(callbacks.on_key, last, outputs, **event_options)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
     opened.sent(
         callbacks.on_meaning, open_pattern, [meaning, icicle, table], **event_options | {"show_progress_on": meaning}

@@ -1,40 +1,74 @@
-// The address of the page holds the tab and its fields. Other parameters stay as they are.
+// The address of the page holds the step of the tour, or the tab, the last search and the pattern of Codes. Each of them is
+// an entry of the browser's history, which keeps an uploaded picture, too. Other parameters stay as they are.
 window.genius = (() => {
-  const PARAMETERS = ['tab', 'q', 'instruction', 'item', 'picture', 'code'];
-  const address = Object.fromEntries(new URL(location).searchParams);    // as it was opened
-  let tab = TAB_NAMES.includes(address.tab) ? address.tab : 'search';
-  const fields = {[tab]: PARAMETERS.slice(1).map(name => [name, address[name]])};    // of each tab
+  const SEARCH = ['q', 'instruction', 'item', 'picture', 'example'], PARAMETERS = ['tour', ...SEARCH, 'tab', 'code'];
+  const FORM = ['#text textarea', '#instruction input'];
+  const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+  const shown = {tour: '', tab: 'search', search: {}, codes: null};
+  const restoring = new Set();    // parts whose signal does not open their tab, because the address names the tab
+  const expected = new Set();     // parts whose next change belongs to an entry that there is already
+  let timer, isNew = false, opening = false;
 
-  let tour = null;    // the step; while it lasts, it is the address
-
-  const writeNow = () => {
-    const url = new URL(location);
-    [...PARAMETERS, 'tour'].forEach(name => url.searchParams.delete(name));
-    if (tour) url.searchParams.set('tour', tour);
-    else if (tab !== 'search') url.searchParams.set('tab', tab);
-    for (const [name, value] of tour ? [] : fields[tab] ?? []) if (value) url.searchParams.set(name, value);
-    history.replaceState(history.state, '', url);
+  const read = () => {
+    const {tour = '', tab, code = history.state?.codes ?? shown.codes, ...rest} = Object.fromEntries(new URL(location).searchParams);
+    const search = history.state?.search ?? Object.fromEntries(SEARCH.filter(name => rest[name]).map(name => [name, rest[name]]));
+    return tour ? {...shown, tour} : {tour, tab: TAB_NAMES.includes(tab) ? tab : 'search', search, codes: code};
   };
-  let timer;
-  const write = () => {    // once the results are shown, because Chromium takes some 30 ms for it
+  const write = () => {
+    const url = new URL(location), {tour, tab, search, codes} = shown;
+    const fields = tour ? {tour} : {...search.upload ? {} : search, tab: tab === 'search' ? '' : tab, code: tab === 'codes' ? codes : ''};
+    for (const name of PARAMETERS) {
+      url.searchParams.delete(name);
+      if (fields[name]) url.searchParams.set(name, fields[name]);
+    }
+    history[isNew ? 'pushState' : 'replaceState']({search, codes}, '', url);
+    isNew = false;
+  };
+  const change = (part, value) => {
+    const belongs = expected.delete(part) || shown[part] === null || (shown.tour ? part !== 'tour' : !['tour', 'tab', shown.tab].includes(part));
+    if (same(shown[part], value)) return;
+    shown[part] = value;
+    isNew ||= !belongs;
     clearTimeout(timer);
-    timer = setTimeout(writeNow, 100);
+    timer = setTimeout(write, 100);    // once the results are shown, because Chromium takes some 30 ms for it
   };
+
+  // What was typed outlives a reload.
+  const {href, typed} = JSON.parse(sessionStorage.left ?? '{}');
+  let draft = href === location.href && typed;
+  addEventListener('pagehide', () => { sessionStorage.left = JSON.stringify(
+    {href: location.href, typed: FORM.map(field => document.querySelector(field)?.value ?? '')}); });
+  addEventListener('popstate', () => { clearTimeout(timer); isNew = opening = false; });
+  addEventListener('click', ({target}) => { opening ||= Boolean(target.closest('#tabs > .tab-wrapper')); }, true);
+
   return {
-    address,
-    setTour: step => { tour = step; write(); },
-    // Before the page itself opens a tab: the way back leads to the one that is left, as it is.
+    // What the address names and the page does not show. Searches have {} where there is none.
+    restore: () => {
+      const next = read(), message = {};
+      for (const part of ['tour', 'search', 'codes']) {
+        if (same(next[part], shown[part]) && !(part === 'search' && draft && draft.some(Boolean))) continue;
+        message[part] = next[part];
+        expected.add(part);
+        restoring.add(part);
+      }
+      if (draft && message.search) message.search = {...message.search, typed: draft};
+      draft = null;
+      Object.assign(shown, next);
+      return [{message}];
+    },
+    tabOfAddress: () => read().tab,
+    // The tab to select for a signal; what comes next belongs to the entry of that tab.
     openTab: name => {
-      if (tour || name === tab) return;
-      clearTimeout(timer);
-      writeNow();
-      history.pushState(null, '', location);
+      if (restoring.delete(name)) return shown.tab;
+      opening = name !== shown.tab;
+      if (opening) expected.add(name);
+      return name;
     },
-    tabOfAddress: () => new URL(location).searchParams.get('tab') ?? 'search',
-    setTab: name => { tab = name; write(); },
-    setFields: (ofTab, names, values) => {
-      fields[ofTab] = names.map((name, index) => [name, values[index]]);
-      if (ofTab === tab) write();
+    setTab: name => {    // Gradio tells of tabs that `restore` selected, too, and may do so after a second step back
+      if (opening) change('tab', name);
+      opening = false;
     },
+    setTour: step => change('tour', String(step ?? '')),
+    setShown: fields => Object.entries(fields).forEach(([part, value]) => change(part, value)),
   };
 })();

@@ -18,8 +18,8 @@ from genius.ui.common.about import default_instruction
 from genius.ui.common.components import UploadCache, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import exports
-from genius.ui.common.links import SEARCH_FIELDS
 from genius.ui.common.saved_page import FILE_NAME, saved_page
+from genius.ui.gradio_hooks import upload_path
 from genius.ui.monitoring import record_search
 from genius.ui.search import history, view
 from genius.ui.search.history import SearchRequest, quoted_label
@@ -46,10 +46,7 @@ class SearchOutputs(NamedTuple):
     explained_id: Any  # id of the first result
     searched: Any
     stored: Any  # the history in the browser
-    q: Any  # from here on links.SEARCH_FIELDS, the address of the page
-    instruction: Any
-    item: Any
-    picture: Any
+    address: Any  # of the page, as Shared.address
 
 
 class SearchCallbacks:
@@ -74,7 +71,7 @@ class SearchCallbacks:
             image, origin = self.picture_in_form(pictured), {"pictured": pictured}
         else:
             image = self.uploads.open(picture, part) if picture else None
-            origin = {"uploaded": True, "is_part": image is not None and part is not None}
+            origin = {"upload": picture or "", "part": box if picture and part else None}
         return self.search(self.request(text or "", image, instruction or "", **origin), stored, settings)
 
     def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
@@ -91,12 +88,38 @@ class SearchCallbacks:
         return self.search_item(id, stored, settings)
 
     def on_ask(self, message: Any, stored: Any, *settings: Any):
-        """Search for a text from another tab or from the address of the page."""
-        fields = message if isinstance(message, dict) else {}
-        words = fields.get("text") or "", fields.get("instruction") or ""
-        if fields.get("picture"):
-            return self.search_with_picture(fields["picture"], *words, stored, settings)
-        return self.search_words(*words, stored, settings)
+        """Search for what another tab or the address of the page (links.parse_address) asks for: words, the picture of
+        an item or an upload beside them, an item, or an example. Nothing, from the address, empties the page.
+        typed: what the form held before the page was loaded again."""
+        asked = message if isinstance(message, dict) else {}
+        words = asked.get("text") or "", asked.get("instruction") or ""
+        if asked.get("example"):
+            number = str(asked["example"])
+            found = self.on_run_example(int(number) if number.isdecimal() else None, stored, *settings)
+        elif asked.get("item"):
+            found = self.search_item(asked["item"], stored, settings)
+        elif asked.get("upload"):
+            form = words[0], upload_path({"path": asked["upload"]}), words[1]
+            found = *form, None, "", *self.on_search(*form, asked.get("part"), "", stored, *settings)
+        elif asked.get("picture"):
+            found = self.search_with_picture(asked["picture"], *words, stored, settings)
+        elif any(words) or "typed" not in asked:
+            found = self.search_words(*words, stored, settings)
+        else:
+            found = *form_values(Query()), *self.nothing(stored)
+        typed = asked.get("typed")
+        if isinstance(typed, list) and len(typed) == 2 and all(isinstance(value, str) for value in typed):
+            found = typed[0], found[1], typed[1], *found[3:]
+        return found
+
+    def nothing(self, stored: Any) -> SearchOutputs:
+        """No search."""
+        nothing = SearchOutputs(*[None] * len(SearchOutputs._fields))
+        return nothing._replace(answers=(), stored=stored, address={"search": {}})
+
+    def on_other_picture(self, answers: Answers, stored: Any):
+        """A new picture, or none, leaves no old question and answer beside it."""
+        return (None, *self.nothing(stored)) if answers else gr.skip()
 
     def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
         """Repeat a past search."""
@@ -116,9 +139,12 @@ class SearchCallbacks:
         instruction = str(getattr(event, "instruction", ""))
         return instruction, *self.on_search(text, picture, instruction, box, pictured, stored, *settings)
 
-    def on_picture(self, event: gr.EventData, text: Any, instruction: Any, stored: Any, *settings: Any):
-        """Search with the picture of a result; text and instruction stay."""
-        return self.search_with_picture(getattr(event, "id", None), text or "", instruction or "", stored, settings)
+    def on_picture(
+        self, event: gr.EventData, text: Any, instruction: Any, last: LastQuery | None, stored: Any, *settings: Any
+    ):
+        """Search with the picture of a result; text and instruction stay, also one that the page gave."""
+        instruction = instruction or (last.query.instruction if last else "")
+        return self.search_with_picture(getattr(event, "id", None), text or "", instruction, stored, settings)
 
     def on_upload(self, picture: str | None) -> None:
         """Encode an uploaded picture while its visitor still writes."""
@@ -197,7 +223,6 @@ class SearchCallbacks:
         query = request.query
         with record_search(query, self.engine.resolved(options).mode, len(request.queries)):
             results = self.engine.search(request.queries, replace(options, trace=True))
-        entry = request.entry()
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
             LastQuery(
@@ -215,8 +240,8 @@ class SearchCallbacks:
             last_query=answers[0],
             explained_id=first,
             searched=True,
-            stored=history.add_entry(stored, entry),
-            **dict(zip(SEARCH_FIELDS, history.address_fields(entry), strict=True)),
+            stored=history.add_entry(stored, request.entry()),
+            address={"search": request.address()},
         )
 
     def panels(self, request: SearchRequest, answers: Answers) -> tuple[Any, Any, Any]:
@@ -227,7 +252,7 @@ class SearchCallbacks:
         cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         return (
-            summary | {"address": NO_ADDRESS if request.has_own_picture else ""},
+            summary | {"address": NO_ADDRESS if request.upload else ""},
             {"columns": [cards], "exports": exports(answers, self.served.name)},
             view.generated(result, weight),
         )

@@ -88,13 +88,6 @@ def title(entry: Entry, label: str | None) -> str:
     return " and ".join(words)
 
 
-def address_fields(entry: Entry) -> tuple[str, ...]:
-    """Text, instruction, item id and picture for the address of the page; empty if a picture was uploaded."""
-    if entry.picture:
-        return ("",) * 4
-    return entry.text, entry.instruction, entry.item, entry.pictured
-
-
 class OtherTabs(gr.HTML):
     """What tabs of one browser tell each other. Each reads the stored entries only once, when it is opened, so without
     that the tab which searches last would overwrite what the others have stored since.
@@ -137,8 +130,8 @@ class SearchRequest:
     item: Item | None = None  # that is the query
     row: int | None = None  # of that item in the index
     pictured: str = ""  # id of the item whose picture is searched with
-    uploaded: bool = False  # the picture, if there is one, is the visitor's own
-    is_part: bool = False  # the picture is a part of what was uploaded
+    upload: str = ""  # file of the visitor's own picture
+    part: dict[str, float] | None = None  # of the upload, if not all of it is searched
     adds_instruction: bool = False  # the visitor gave none, so the page did
 
     @property
@@ -146,9 +139,15 @@ class SearchRequest:
         """The only query, or the first of several."""
         return self.queries[0]
 
-    @property
-    def has_own_picture(self) -> bool:
-        return self.uploaded and self.query.image is not None
+    def address(self) -> dict[str, Any]:
+        """What asks for it again (common/links.py)."""
+        if self.item:
+            return {"item": self.item.id}
+        if self.example_number is not None:
+            return {"example": str(self.example_number)}
+        asked, origin = self.query, {"picture": self.pictured, "upload": self.upload, "part": self.part}
+        fields = {"q": asked.text, "instruction": asked.instruction, **origin}
+        return {name: value for name, value in fields.items() if value}
 
     @property
     def title(self) -> str:
@@ -161,7 +160,7 @@ class SearchRequest:
         """One of the queries in a few words."""
         if self.item:
             return f"the item {quoted_label(self.item)}"
-        return describe_query(query, part=self.is_part)
+        return describe_query(query, part=bool(self.part))
 
     def entry(self) -> Entry:
         """What the history keeps of it."""

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import gradio as gr
 
 from genius.search.checks import MAX_BEAMS
-from genius.ui.common import links
 from genius.ui.common.components import (
     BEAMS_NOTE,
     LATEST,
@@ -65,7 +64,6 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     shared, callbacks = context.shared, SearchCallbacks(context)
     stored = gr.BrowserState([], storage_key=f"genius-history-{context.served.name}", secret=SECRET)
     answers, newest = gr.State(()), gr.State(Newest())
-    address = {name: gr.Textbox(visible="hidden", elem_id=f"address-{name}") for name in links.SEARCH_FIELDS}
     with gr.Row(elem_id="search"):
         with gr.Column(scale=1, min_width=300, elem_id="ask"):
             form = form_for(context)
@@ -83,7 +81,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     query_fields = [form.text, form.picture, form.instruction]
     form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.form_values
     panels = [summary, cards, generated, blend, *strip.outputs, answers]
-    outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, **address)
+    outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, shared.address)
     event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
     form_triggers = [form.go.click, form.text.submit, form.part.select]
     quick_fields = [form.text, form.picture, form.part, form.pictured]
@@ -94,7 +92,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         (shared.ask.sent, callbacks.on_ask, [shared.ask], form_fields),
         (shared.run_example.sent, callbacks.on_run_example, [shared.run_example], form_fields),
         (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query], form_fields),
-        (cards.use_picture, callbacks.on_picture, [form.text, form.instruction], form_fields),
+        (cards.use_picture, callbacks.on_picture, [form.text, form.instruction, shared.last_query], form_fields),
         (form.suggestions.select, callbacks.on_quick, quick_fields, [form.instruction]),
     )
     for trigger in (*form_triggers, *(trigger for trigger, *_ in searches[1:])):
@@ -110,8 +108,6 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         )
         for trigger, callback, inputs, filled in searches
     ]
-    for event in events:
-        links.write_address_after(event, "search", **address)
     told = OtherTabs(context.served.name).share(events, stored)
     told.then(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)  # it is chosen from by place
     search_with_chosen(cards.use_as_query, shared)
@@ -125,6 +121,9 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     )
     form.picture.upload(callbacks.on_upload, form.picture, **LATEST)
     form.picture.input(None, None, form.pictured, js="() => ''", **UNQUEUED)  # by the visitor, not by a callback
+    form.picture.input(
+        newest_only(callbacks.on_other_picture), [answers, stored, newest], [form.instruction, *outputs], **LATEST
+    )
     for trigger in (history.expand, shared.searched.while_open(HISTORY)):
         trigger(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
 

@@ -81,7 +81,7 @@ def summary(
     otherwise it is a cluster that emerged. weight: of the decoder against geometry; None: not said. items: of the
     collection.
     """
-    query, is_part = request.query, request.is_part
+    query, is_part = request.query, bool(request.part)
     return {
         "title": request.title,
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),

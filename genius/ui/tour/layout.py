@@ -19,7 +19,7 @@ from genius.explore.map_data import View, read_maps
 from genius.explore.tour import Tour, TourStep, tour_of
 from genius.index.store import Index
 from genius.ui.common.components import LATEST, UNQUEUED, Panel
-from genius.ui.common.context import Context, Signal
+from genius.ui.common.context import Context
 from genius.ui.common.formatting import data_uri, shared_prefix, small_webp, tile
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
@@ -102,8 +102,8 @@ class TourCallbacks:
         return self.on_step(getattr(event, "number", 1))
 
     def on_address(self, address: Any) -> tuple[Any, ...]:
-        """Open the step that the address of the page names, if it names one."""
-        number = address.get("tour") if isinstance(address, dict) else None
+        """Open the step that the address of the page names, or close the tour if it names none."""
+        number = address.get("step") if isinstance(address, dict) else None
         if not isinstance(number, str) or not number.isdecimal():
             return (None,) * 5
         return self.on_step(int(number[:3]))
@@ -133,13 +133,13 @@ def views_of(context: Context) -> tuple[View, ...]:
     return maps.views if maps else ()
 
 
-def tour_panel(context: Context, header: Panel, page: gr.Blocks) -> None:
+def tour_panel(context: Context, header: Panel) -> None:
     """Lay the panel out inside the page's Blocks. header: its event `tour` starts it."""
     shared, callbacks = context.shared, TourCallbacks(context)
-    panel, address = Panel("tour", "tour/tour.js"), Signal("tour-address")
+    panel = Panel("tour", "tour/tour.js")
     outputs = [panel, shared.run_example, shared.open_code, shared.map_view, shared.compare_example]
     header.tour(lambda: callbacks.on_step(1), None, outputs, **LATEST)
     panel.move(callbacks.on_move, None, outputs, **LATEST)
     panel.view(on_view, None, shared.map_view, **UNQUEUED)
     panel.leave(lambda: None, None, panel, **UNQUEUED)
-    page.load(callbacks.on_address, address, outputs, js="() => [{message: genius.address}]", **LATEST)
+    shared.tour.sent(callbacks.on_address, shared.tour, outputs, **LATEST)

@@ -52,9 +52,4 @@ const draw = value => {
   return [made];
 };
 
-let touring = false;
-watch('value', () => {
-  const value = panelData();
-  if (touring || value) genius.setTour(value ? value.number : null);
-  touring = Boolean(value);
-});
+watch('value', () => genius.setTour(panelData()?.number));

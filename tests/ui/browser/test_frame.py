@@ -4,6 +4,7 @@ The `visit` fixture also watches for requests that leave the machine, scripts th
 """
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -82,7 +83,7 @@ def test_each_tab_keeps_what_was_asked_in_it(visit):
     page.wait_for_url("**/?theme=kept")
     search(page, "A red dog.")
     open_tab(page, "codes")
-    page.wait_for_url("**/?theme=kept&tab=codes&code=0.1")
+    page.wait_for_url(re.compile(r"/\?theme=kept&q=.*&tab=codes&code=0\.1$"))
 
 
 @pytest.mark.parametrize(

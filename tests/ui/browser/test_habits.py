@@ -1,0 +1,84 @@
+"""What visitors do on every page: go back and forth, reload, paste, drop, print, use the keyboard."""
+
+import pytest
+
+from tests.ui.browser.actions import search, upload
+
+pytestmark = pytest.mark.browser
+
+
+def shows(page, words):
+    page.locator("#summary .sentence", has_text=words).wait_for()
+
+
+def chosen(page, name):
+    page.get_by_role("tab", name=name, exact=True, selected=True).wait_for()
+
+
+def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_back(visit, photo):
+    page = visit()
+    search(page, "mug")
+    page.wait_for_url("**q=mug**")
+    search(page, "bowl")
+    page.wait_for_url("**q=bowl**")
+    page.get_by_role("tab", name="Codes", exact=True).click()
+    page.wait_for_url("**tab=codes**")
+    page.get_by_role("tab", name="Collection", exact=True).click()
+    page.wait_for_url("**q=bowl**tab=collection*")
+    page.go_back()
+    chosen(page, "Codes")
+    page.go_back()
+    chosen(page, "Search")
+    shows(page, "“bowl”")
+    page.go_back()
+    shows(page, "“mug”")
+    assert page.input_value("#text textarea") == "mug"
+    page.go_back()
+    page.locator("#summary .sentence").wait_for(state="detached")
+    assert not page.input_value("#text textarea") and not page.locator("#cards .card").count()
+    for _ in range(3):
+        page.go_forward()
+        page.wait_for_timeout(200)
+    chosen(page, "Codes")
+    page.reload()
+    chosen(page, "Codes")
+    page.get_by_role("tab", name="Search", exact=True).click()
+    shows(page, "“bowl”")  # which the address of the other tab holds, too
+
+
+def test_an_uploaded_picture_comes_back_after_a_reload_and_by_back_with_what_is_typed(visit, photo):
+    page = visit()
+    upload(page, photo)
+    page.click("#go")
+    shows(page, "the picture")
+    page.fill("#text textarea", "half a sent")
+    page.reload()
+    shows(page, "the picture")
+    assert page.input_value("#text textarea") == "half a sent"
+    assert page.locator("#picture img").count()
+    page.get_by_label("Remove Image").click()
+    page.locator("#summary .sentence").wait_for(state="detached")  # no old answer beside another picture, or none
+    search(page, "mug")
+    page.go_back()
+    page.locator("#summary .sentence").wait_for(state="detached")
+    page.go_back()
+    shows(page, "the picture")
+    page.locator("#picture img").wait_for()
+
+
+def test_back_walks_through_the_tour_and_out_of_it(visit):
+    page = visit()
+    search(page, "mug")
+    page.get_by_role("button", name="Take the tour").click()
+    label = page.locator("#tour .label")
+    for number in (1, 2, 3):
+        label.filter(has_text=f"Step {number} of").wait_for()
+        page.wait_for_url(f"**tour={number}")
+        if number < 3:
+            page.locator("#tour").get_by_role("button", name="Next").click()
+    for number in (2, 1):
+        page.go_back()
+        label.filter(has_text=f"Step {number} of").wait_for()
+    page.go_back()
+    label.wait_for(state="detached")
+    shows(page, "“mug”")
