@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
+from PIL.JpegImagePlugin import JpegImageFile
 
 from genius.errors import UserError
 
@@ -23,7 +24,8 @@ Part = tuple[float, float, float, float]  # left, top, right, bottom of an uprig
 FORMATS = ("PNG", "JPEG", "WEBP")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_BYTES = 10 * 2**20
-MAX_PIXELS = 24_000_000
+MAX_PIXELS = 24_000_000  # that are decoded
+MAX_JPEG_PIXELS = 64_000_000  # of a JPEG, such as a telephone's: a large one is decoded at half its size
 MAX_SIDE = 12_000
 MAX_DECODING = MAX_PIXELS  # pixels that a process decodes at the same time; each takes up to 11 bytes meanwhile
 ENOUGH = 1024  # pixels; a JPEG is decoded with twice the side that is wanted, but not more than these unless wanted.
@@ -62,6 +64,8 @@ def open_image(
         if max_side and part is None:
             reduced = max(max_side, min(2 * max_side, ENOUGH))
             image.draft(None, (reduced, reduced))  # decode a JPEG at reduced size
+        if image.width * image.height > MAX_PIXELS:
+            image.draft(None, (image.width // 2, image.height // 2))
     with _decoding.reserve(image.width * image.height):
         with _image_errors(name):
             image.load()
@@ -157,9 +161,10 @@ def _check_bytes(size: int, name: str) -> None:
 
 def _check_size(image: Image.Image, name: str) -> None:
     width, height = image.size
-    if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
+    limit = MAX_JPEG_PIXELS if isinstance(image, JpegImageFile) else MAX_PIXELS
+    if width * height > limit or max(width, height) > MAX_SIDE:
         raise UserError(
-            f"{name} has {width} × {height} pixels; the limit is {MAX_PIXELS / 1e6:.0f} "
+            f"{name} has {width} × {height} pixels; the limit is {limit / 1e6:.0f} "
             f"megapixels and {MAX_SIDE} pixels per side; save a smaller copy"
         )
 

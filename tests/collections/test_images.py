@@ -177,6 +177,14 @@ def test_the_limits_on_bytes_and_pixels_are_checked_before_decoding(tmp_path, mo
     monkeypatch.undo()
     monkeypatch.setattr(images, "MAX_PIXELS", 9_999)
     assert "megapixels" in refusal(picture(1, (100, 100)))
+    stream = io.BytesIO()
+    Image.new("RGB", (100, 100), "red").save(stream, "JPEG")
+    assert open_image(stream.getvalue()).size == (
+        50,
+        50,
+    )  # a large JPEG is decoded at half its size, up to a limit, too
+    monkeypatch.setattr(images, "MAX_JPEG_PIXELS", 9_999)
+    assert "megapixels" in refusal(stream.getvalue())
     monkeypatch.undo()
     large = tmp_path / "large.png"
     with large.open("wb") as stream:

@@ -3,16 +3,25 @@
 // that change together are read together, once they can be seen.
 (() => {
   const WAIT = 150;    // milliseconds
-  const node = Object.assign(document.createElement('div'), {id: 'announcer'});
-  node.setAttribute('role', 'status');
+  const status = node('div', {id: 'announcer', role: 'status'});
   const changed = new Set();
   let timer;
   genius.say = words => {    // also what no panel shows
-    if (!node.isConnected) document.body.append(node);
-    node.textContent = words;
+    if (!status.isConnected) document.body.append(status);
+    status.textContent = words;
+  };
+  // A message that is seen, with something to do about it, until it is closed or there is another answer.
+  genius.tell = (words, name, act) => {
+    genius.quiet();
+    document.body.append(node('p', {id: 'told', role: 'alert'}, words, ...name ? [button({}, act, name)] : [],
+      button({'aria-label': 'Close'}, genius.quiet, '×')));
+  };
+  genius.quiet = () => {
+    document.getElementById('told')?.remove();
+    document.querySelectorAll('[data-testid=toast-close].error').forEach(close => close.click());
   };
   genius.announce = panel => {
-    if (!node.isConnected) document.body.append(node);
+    if (!status.isConnected) document.body.append(status);
     changed.add(panel);
     clearTimeout(timer);
     timer = setTimeout(() => {

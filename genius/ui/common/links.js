@@ -69,6 +69,9 @@ window.genius = (() => {
       opening = false;
     },
     setTour: step => change('tour', String(step ?? '')),
-    setShown: fields => Object.entries(fields).forEach(([part, value]) => change(part, value)),
+    setShown: fields => {
+      if (fields.search) genius.quiet();    // the errors of an earlier search
+      Object.entries(fields).forEach(([part, value]) => change(part, value));
+    },
   };
 })();

@@ -1,6 +1,9 @@
 """What visitors do on every page: go back and forth, reload, paste, drop, print, use the keyboard."""
 
+import base64
+
 import pytest
+from PIL import Image
 
 from tests.ui.browser.actions import search, upload
 
@@ -82,3 +85,53 @@ def test_back_walks_through_the_tour_and_out_of_it(visit):
     page.go_back()
     label.wait_for(state="detached")
     shows(page, "“mug”")
+
+
+def give(page, how, file, kind):
+    """Paste or drop a file on the heading of the page."""
+    data = base64.b64encode(file.read_bytes()).decode()
+    script = """([how, data, name, type]) => {
+      const dataTransfer = new DataTransfer(), bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
+      dataTransfer.items.add(new File([bytes], name, {type}));
+      const made = {dataTransfer, clipboardData: dataTransfer, bubbles: true, cancelable: true};
+      const event = how === 'paste' ? new ClipboardEvent(how, made) : new DragEvent(how, made);
+      document.querySelector('h1').dispatchEvent(event);
+    }"""
+    page.evaluate(script, [how, data, file.name, kind])
+
+
+def test_a_telephones_photograph_is_shrunk_upright_before_it_is_uploaded(visit, served, tmp_path):
+    """Of 24.5 megapixels, lying on its side as its EXIF says."""
+    file, exif = tmp_path / "phone.jpg", Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (5_712, 4_284), "orange").save(file, exif=exif)
+    page = visit()
+    upload(page, file)
+    size = page.locator("#picture img").evaluate(
+        "async image => (await image.decode(), [image.naturalWidth, image.naturalHeight])"
+    )
+    assert size == [1_536, 2_048]
+
+
+def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_refused_at_once(visit, photo, tmp_path):
+    page = visit("/?tab=collection")
+    page.get_by_role("tab", name="Codes", exact=True).click()
+    chosen(page, "Codes")
+    give(page, "paste", photo, "image/jpeg")
+    chosen(page, "Search")
+    page.locator("#picture img").wait_for()
+    page.click("#go")
+    shows(page, "the picture")
+    Image.new("P", (40, 30)).save(tmp_path / "a.gif")
+    give(page, "drop", tmp_path / "a.gif", "image/gif")  # a picture instead of the first
+    page.locator("#summary .sentence").wait_for(state="detached")
+    page.locator("#picture img").wait_for()
+    (tmp_path / "text.jpg").write_text("no picture")
+    page.get_by_label("Remove Image").click()
+    page.set_input_files("#picture input[type=file]", tmp_path / "text.jpg")
+    page.locator("#told", has_text="text.jpg is no picture that this browser can read").wait_for()
+    page.click("#go")
+    page.locator("[data-testid=toast-body]").wait_for()
+    search(page, "mug")
+    page.locator("#told").wait_for(state="detached")
+    page.locator("[data-testid=toast-body]").wait_for(state="detached", timeout=5_000)
