@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from genius.errors import UserError
 from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
@@ -102,6 +102,15 @@ class RecordedSettings(BaseModel):
     seed: int = 0
 
 
+class RecordedMatch(BaseModel):
+    """What genius/search/match.py calls good and weak, see there."""
+
+    model_config = LOOSE
+    order: str
+    models: dict[PartName, Checksum]
+    weights: dict[str, Annotated[list[FiniteFloat], Field(min_length=3, max_length=3)]]
+
+
 class Manifest(BaseModel):
     """The types of a manifest. It may hold other facts, too: those that are listed here are read by name."""
 
@@ -114,6 +123,7 @@ class Manifest(BaseModel):
     stages: dict[str, dict[str, Any]] = {}
     sources: list[str] = []
     normalize_embeddings: bool = False
+    match: RecordedMatch | None = None
 
 
 class Run:

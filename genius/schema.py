@@ -200,5 +200,6 @@ class SearchResult:
     order: str = "cosine"  # of the hits, one of ORDERS
     dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
+    match: str = ""  # good, fair or weak; empty: not known, see search/match.py
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: SearchTrace | None = None  # of a scan it has no levels; None: it was not asked for

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.batching import Batcher
 from genius.search.checks import ResolvedOptions, check_prefix, check_query, checked_k, checked_options, resolve_options
 from genius.search.dense import flat_search
+from genius.search.match import MatchWords
 from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
@@ -89,6 +90,7 @@ class Engine:
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
         self.decoder_dtype = decoder_dtype
         self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
+        self.match_words = MatchWords(run)
         self.versions = Versions(index, self.device, run)
         self.batcher = Batcher()  # whose thread runs the models
 
@@ -191,7 +193,13 @@ class Engine:
         batch = self._batch_options(options)
         for query in queries:
             check_query(query)
-        return self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
+        results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
+        if batch.options.prefix:
+            return results  # of some items, which are far from what the others would have been
+        return [
+            replace(result, match=self.match_words.word(query, result))
+            for query, result in zip(queries, results, strict=True)
+        ]
 
     def search_encoded(self, encoded: EncodedQueries, options: SearchOptions | None = None) -> list[SearchResult]:
         """As `search`, for queries whose vectors are known. Raises UserError for an invalid option."""

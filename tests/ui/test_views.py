@@ -118,8 +118,9 @@ def test_the_chosen_first_code_is_that_of_the_best_id_and_none_where_no_id_was_g
     assert not any(target["chosen"] for target in view.first_codes(result(generated=[], hits=[])))
 
 
-def test_a_long_query_is_cut():
+def test_a_long_query_is_cut_and_a_word_says_how_well_results_match():
     assert len(summary(asked("word " * 100))["sentence"]) < 160
+    assert [summary(match=word)["match"] for word in ("good", "")] == ["good match", ""]
 
 
 def test_a_card_of_an_example_holds_a_small_picture():

@@ -8,6 +8,8 @@
 2. Where RUN holds the objects themselves, as a folder of one's own does: a name or a definition asks for its picture.
 3. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
    the category in the pool that upload_categories.tsv gives.
+4. Where RUN has words for confidence: how often each came, and how often one of the first entries was right then, also
+   for noise, flat colors and drawn shapes.
 
 Held-out pictures are those of the test splits that the index lacks. Writes RUN/reports/uploads.json and .md, which hold
 figures alone. With --out, FOLDER gets a sheet of each set of (1) for the eye, the worst uploads first; it shows
@@ -31,17 +33,20 @@ from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
+from genius.evaluation.match import match_table
 from genius.index.store import Index
 from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
 from genius.models.class_bridge import ClassTexts
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from genius.schema import Hit, Item, Modality, Query, SearchOptions, source_fields
+from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResult, source_fields
 from genius.search.engine import Engine
+from genius.search.match import FIRST
 from training.caption_words import is_right, words
 from training.distributed import expect_one_process
 from training.photos.encyclopedia import Encyclopedia
+from training.toy_world import Scene, picture
 
 WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
 FIND_PICTURE = "Show me a photo of this."
@@ -52,6 +57,7 @@ CATEGORIES = Path(__file__).parent / "upload_categories.tsv"
 PHRASINGS = 8  # of the run's own
 PER_CATEGORY = 20  # uploads
 JUDGED, SHOWN, THUMBNAIL = 60, 5, 160  # uploads and results of a sheet; pixels
+DRAWN, SIDE = 100, 224  # pictures of each kind that shows nothing, pixels
 CAPTIONS_THAT_AGREE = 2  # captions that name what a picture is taken for
 
 
@@ -74,17 +80,29 @@ def main(argv: Sequence[str] | None = None) -> None:
             "upload from outside; name the folder of the public sets, or a run whose index lacks them"
         )
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
-    tables = []
+    tables, words = [], {}
     for name, judge in {"flickr8k": names_what_a_caption_names, "objects": right_entries()}.items():
         if records := sets.get(name, []):
             sample = random.Random(options.seed).sample(records, min(options.limit, len(records)))
-            table, hits = measure_answers(engine, options.data / name, sample, judge, question, options.seed)
+            table, found = measure_answers(engine, options.data / name, sample, judge, question, options.seed)
             tables.append(table)
+            words[name] = [
+                (result.match, any(judge(hit.item.text, record) for hit in result.hits[:FIRST]))
+                for result, record in zip(found, sample, strict=True)
+            ]
             if options.out:
                 options.out.mkdir(parents=True, exist_ok=True)
-                sheet = answer_sheet(options.data / name, sample, hits, judge)
+                sheet = answer_sheet(options.data / name, sample, [result.hits for result in found], judge)
                 (options.out / f"{name}.html").write_text(sheet, encoding="utf-8")
     tables += [measure_similar(engine, options.data, sets, options.seed), measure_words(engine, options.seed)]
+    if any(word for word, _ in words["flickr8k"]):
+        for name, pictures in drawn(options.seed).items():
+            found = search(engine, [picture for _, picture in pictures], WHAT_IS_THIS)
+            named = [
+                [shape in hit.item.text.lower() for hit in result.hits] for (shape, _), result in zip(pictures, found)
+            ]
+            words[name] = [(result.match, any(hits[:FIRST])) for result, hits in zip(found, named)]
+        tables.append(match_table("A word for confidence, of pictures from elsewhere", words))
     sampled = f"--limit {options.limit} --seed {options.seed}"
     Report(
         "Uploads: photographs from outside the collection",
@@ -115,11 +133,24 @@ def held_out_records(data: Path, index: Index) -> dict[str, list[Record]]:
     }
 
 
-def search(engine: Engine, pictures: Sequence[Image.Image], instruction: str, text: str = "") -> list[Sequence[Hit]]:
-    """The first results for each picture, as the page finds them. The engine remembers the features of 256 pictures."""
+def search(engine: Engine, pictures: Sequence[Image.Image], instruction: str, text: str = "") -> list[SearchResult]:
+    """The results for each picture, as the page finds them. The engine remembers the features of 256 pictures."""
     queries = [Query(text, picture, instruction) for picture in pictures]
     parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
-    return [result.hits for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
+    return [result for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
+
+
+def drawn(seed: int) -> dict[str, list[tuple[str, Image.Image]]]:
+    """Pictures that are no photographs, each with the word that a right entry has."""
+    rng, chosen = np.random.default_rng(seed), random.Random(seed)
+    noise = rng.integers(0, 256, (DRAWN, SIDE, SIDE, 3), dtype=np.uint8)
+    colors = rng.integers(0, 256, (DRAWN, 3)).tolist()
+    scenes = [Scene.draw(chosen, "test") for _ in range(DRAWN)]
+    return {
+        "noise": [("noise", Image.fromarray(pixels)) for pixels in noise],
+        "flat colors": [("color", Image.new("RGB", (SIDE, SIDE), tuple(color))) for color in colors],
+        "drawn shapes": [(scene.shape, picture(scene, chosen)) for scene in scenes],
+    }
 
 
 def names_what_a_caption_names(text: str, record: Record) -> bool:
@@ -139,8 +170,8 @@ def measure_answers(
     judge: Callable[[str, Record], bool],
     question: str,
     seed: int,
-) -> tuple[Table, list[Sequence[Hit]]]:
-    """A row for each way to ask "What is this?", and what came back for the first of them.
+) -> tuple[Table, list[SearchResult]]:
+    """A row for each way to ask "What is this?", and what came back for the plain one.
 
     judge: whether a text is right about a record. question: the instruction that the page gives to a picture with a
     description.
@@ -152,13 +183,13 @@ def measure_answers(
     for instruction in (WHAT_IS_THIS, *random.Random(seed).sample(phrasings, min(PHRASINGS, len(phrasings)))):
         results[instruction, "as the instruction"] = search(engine, pictures, instruction)
     rows: list[list[Cell]] = []
-    for asked, hits_of_each in results.items():
-        answered = zip(hits_of_each, records, strict=True)
-        right = [[judge(hit.item.text, record) for hit in hits] for hits, record in answered]
+    for asked, found in results.items():
+        answered = zip(found, records, strict=True)
+        right = [[judge(hit.item.text, record) for hit in result.hits] for result, record in answered]
         rows.append([*asked, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
     note = f"{len(records):,} pictures of {folder.name}. A result is right if it names what the picture shows."
-    return Table(WHAT_IS_THIS, columns, rows, note), next(iter(results.values()))
+    return Table(WHAT_IS_THIS, columns, rows, note), results[WHAT_IS_THIS, "as the instruction"]
 
 
 def answer_sheet(
@@ -216,8 +247,8 @@ def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], s
             continue
         sample = random.Random(seed).sample(records, min(PER_CATEGORY, len(records)))
         pictures = [open_image(data / entry["set"] / record.image) for record in sample]
-        results = search(engine, pictures, FIND_SIMILAR)
-        right = [[bool(hit.item.image) and category(hit.item) in categories for hit in hits] for hits in results]
+        found = [result.hits for result in search(engine, pictures, FIND_SIMILAR)]
+        right = [[bool(hit.item.image) and category(hit.item) in categories for hit in hits] for hits in found]
         of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [0.0]))
         rows.append(
             [entry["set"], entry["values"], entry["categories"], inside, len(sample), *rates(right, seed), of_first_5]

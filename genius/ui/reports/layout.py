@@ -17,7 +17,7 @@ from genius.ui.common.figures import PLOT_SCRIPT, PLOTLY_HEAD
 from genius.ui.reports.figure import draw
 
 # Of known reports; others come after them, by name
-ORDER = ("retrieval", "worth", "right_kind", "uploads", "captions", "speed", "training", "health", "ablations")
+ORDER = ("retrieval", "worth", "right_kind", "match", "uploads", "captions", "speed", "training", "health", "ablations")
 FILE_NAME = re.compile(r"[\w-]{1,80}", re.ASCII)  # of a report, without its suffix
 
 Version = tuple[int, int] | None  # when a report was written, and its size; None: there is none

@@ -12,6 +12,7 @@ from PIL.Image import Image
 from genius.errors import UserError
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
+from genius.explore.query_notes import query_notes
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
@@ -251,6 +252,9 @@ class SearchCallbacks:
         weight = self.weight if chosen_weight is None else chosen_weight
         cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
+        about = self.served.about.paragraphs
+        english = any("English" in paragraph for paragraph in about)
+        summary["notes"] = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english)
         return (
             summary | {"address": NO_ADDRESS if request.upload else ""},
             {"columns": [cards], "exports": exports(answers, self.served.name)},

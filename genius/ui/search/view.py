@@ -91,7 +91,7 @@ def summary(
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
         "weighed": weight_sentence(weight),
-        "match": "",
+        "match": f"{result.match} match" if result.match else "",
         "notes": [],
         "stages": stages([result]),
     }

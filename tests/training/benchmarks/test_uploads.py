@@ -7,7 +7,9 @@ from genius.collections.from_folders import build
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.reports import Report
+from genius.run import Run
 from genius.schema import Item, Modality
+from genius.search.match import record_of
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.benchmarks import uploads
@@ -37,14 +39,23 @@ def data(tmp_path):
 
 def test_answers_and_similar_pictures_are_measured(run, data, monkeypatch):
     monkeypatch.setattr(uploads, "category", lambda item: "shoes" if item.image else "")
+    monkeypatch.setattr(uploads, "DRAWN", 2)
+    weights = {f"image to {kind}": [0.0, 0.0, 9.0] for kind in ("text", "image", "pair")}
+    Run(run).record(match=record_of(Run(run), "cosine", weights))
     main([str(run), str(data), "--limit", "4", "--device", "cpu"])
 
-    answers, similar = Report.load(run / "reports" / "uploads.json").tables
+    answers, similar, words = Report.load(run / "reports" / "uploads.json").tables
     assert [row[:2] for row in answers.rows[:2]] == [
         ["What is this?", "typed as the description"],
         ["What is this?", "as the instruction"],
     ]
     assert all(0 <= low <= rate <= high <= 1 for row in answers.rows for rate, low, high in row[2:])
+    assert [row[:3] for row in words.rows] == [
+        ["flickr8k", 4, 1],
+        ["noise", 2, 1],
+        ["flat colors", 2, 1],
+        ["drawn shapes", 2, 1],
+    ]
     (shoes,) = similar.rows
     assert shoes[2:5] == ["shoes", 27, 3] and shoes[7] == (1, 1, 1)  # hit@10
 

@@ -1,0 +1,64 @@
+"""What is said about a query: the language, references to no picture, negation, and words that are not read."""
+
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+
+from genius.explore.query_notes import ENGLISH, query_notes
+from genius.schema import Query
+from tests.search.tiny import tiny_encoder
+
+INSTRUCTIONS = [(0, 1, "Show me a photo of it.")]
+ENGINE = SimpleNamespace(
+    encoder=tiny_encoder(),
+    batcher=SimpleNamespace(call=lambda function: function()),
+    index=SimpleNamespace(instructions=INSTRUCTIONS),
+)
+
+
+@pytest.mark.parametrize(
+    "text, note",
+    [
+        ("eine rote Tulpe", ENGLISH),
+        ("红色的郁金香", ENGLISH),
+        ("🐶", ENGLISH),
+        ("find me similar pictures", "That reads like a question about a picture"),
+        ("show me a photo of it", "That reads like a question about a picture"),
+        ("What is this?", "That reads like a question about a picture"),
+        ("not a dog", "Words like “not” are not understood"),
+        ("a man who isn't here", "Words like “n't” are not understood"),
+    ],
+)
+def test_words_that_are_not_read_as_they_are_meant_get_a_note(text, note):
+    (given,) = query_notes(ENGINE, Query(text), "fair")
+    assert given.startswith(note)
+
+
+@pytest.mark.parametrize("text", ["a red tulip", "crème brûlée", "", "123", "rote Tulpe", "this old mill", "a knot"])
+def test_other_words_get_none(text):
+    assert query_notes(ENGINE, Query(text), "good") == []
+
+
+def test_a_question_beside_a_picture_and_other_languages_of_other_models_get_none():
+    assert query_notes(ENGINE, Query("What is this?", Image.new("RGB", (2, 2))), "") == []
+    assert query_notes(ENGINE, Query("eine rote Tulpe"), "", english=False) == []
+
+
+def test_a_weak_match_says_what_the_collection_holds():
+    assert query_notes(ENGINE, Query("a boat"), "weak", "Pictures of food.") == [
+        "Nothing here fits well. This is what can be found. Pictures of food."
+    ]
+
+
+def test_the_first_word_that_is_not_read_is_named():
+    words = [f"w{number}" for number in range(200)]
+    (note,) = query_notes(ENGINE, Query(" ".join(words), instruction="Find it."), "")
+    read = int(note.split()[3])
+    encoder = ENGINE.encoder
+
+    def tokens(count: int, last: str = "") -> list[int]:
+        return encoder.tokenize([" ".join(["Find it.", *words[:count], last])])[0].tolist()
+
+    assert 0 < read < 200 and f"“w{read}”" in note
+    assert tokens(read, "dog") == tokens(read, "boat") and tokens(read - 1, "dog dog") != tokens(read - 1, "boat boat")
