@@ -56,7 +56,9 @@ def answer_failures(app: FastAPI, lookup_errors: Sequence[type[Exception]]) -> N
     async def on_refusal(request: Request, error: HTTPException) -> JSONResponse:
         phrase = HTTPStatus(error.status_code).phrase
         sentence = error.detail if isinstance(error.detail, str) else phrase
-        if sentence == phrase:  # Gradio says no more
+        if error.status_code == HTTPStatus.UNAUTHORIZED:
+            sentence = "You are signed out; sign in again."
+        elif sentence == phrase:  # Gradio says no more
             sentence = f"The request is refused: {phrase.lower()}."
         answer = refuse(request, error.status_code, shortened(sentence))
         answer.headers.update(error.headers or {})

@@ -24,11 +24,12 @@ from fastapi import FastAPI
 from gradio.exceptions import AppError
 from gradio.queueing import Event, EventQueue, Queue
 from gradio.route_utils import FnIndexInferError
-from gradio.routes import App
+from gradio.routes import App, templates
 from gradio.server_messages import EventMessage
 from gradio.state_holder import SessionState, StateHolder
 from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, traverse
+from jinja2 import Environment, FileSystemLoader
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from genius.errors import UserError
@@ -315,9 +316,20 @@ class Session(SessionState):
         pass
 
 
+class EnglishPages(FileSystemLoader):
+    """Gradio's own templates of pages, without its translations: it would mark the page by the browser's language, and
+    translate a few of its words."""
+
+    def get_source(self, environment: Environment, template: str) -> Any:
+        source, *rest = super().get_source(environment, template)
+        script = "<script>Object.defineProperty(navigator, 'language', {value: 'en'});</script>"
+        return source.replace("<head>", f"<head>{script}", 1), *rest
+
+
 def prepare_to_serve(page: gr.Blocks, app: FastAPI) -> App:
     """The app of a page that gr.mount_gradio_app mounted, made ready as if the page was launched."""
     page_app = gradio_app(app)
+    templates.env.loader = EnglishPages(templates.env.loader.searchpath)
     answer_failures(page_app, LOOKUP_ERRORS)
     page.state_session_capacity = MAX_SESSIONS
     page_app.state_holder = Sessions()

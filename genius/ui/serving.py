@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from urllib.parse import quote, urlsplit
 
 import gradio as gr
 import prometheus_client
@@ -18,6 +20,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
 from genius.ui.common.components import UI_FOLDER
@@ -51,6 +54,26 @@ class Hosting:
     policy: Policy = field(default_factory=Policy)
     max_queue: int = 64  # events of one run that may wait
     drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
+
+
+class Front:
+    """ASGI middleware, before all others: takes the path below which visitors know the site off the address, where a
+    proxy leaves it on, and names this server, so that a page notices that another one answers (event_stream.js)."""
+
+    def __init__(self, app: ASGIApp, root_path: str):
+        self.app, self.prefix, self.name = app, urlsplit(root_path).path.rstrip("/"), secrets.token_hex(8).encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), (b"x-server", self.name)]
+            await send(message)
+
+        path = scope.get("path", "")
+        if self.prefix and f"{path}/".startswith(f"{self.prefix}/"):
+            path = path[len(self.prefix) :] or "/"
+            scope = {**scope, "path": path, "raw_path": quote(path).encode()}
+        await self.app(scope, receive, send_named)
 
 
 class UvicornServer(uvicorn.Server):
@@ -161,6 +184,7 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     app = FastAPI(
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],
         middleware=[
+            Middleware(Front, root_path=hosting.root_path),
             Middleware(Traffic, monitor=monitor),
             Middleware(Guard, policy=hosting.policy, checks_host=checks_host),
             Middleware(Listening),

@@ -117,6 +117,14 @@ def test_behind_a_proxy_the_path_of_the_site_comes_before_that_of_the_run(tmp_pa
     with serving(tmp_path, root_path="/genius") as site:
         site.go.set()
         assert site.client.get("/config").json()["root"].endswith("/genius")
+        for path in (
+            "/config",
+            f"/{PLOTLY_ADDRESS}",
+            "/run/two%20words/config",
+            "/healthz",
+        ):  # a proxy that leaves it on
+            kept, stripped = site.client.get(f"/genius{path}"), site.client.get(path)
+            assert kept.status_code == 200 and kept.content == stripped.content, path
         assert site.client.get("/run/two%20words/config").json()["root"].endswith("/genius/run/two%20words")
         assert '"two words"' in word(site.client, "/run/two%20words")
 

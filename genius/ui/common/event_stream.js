@@ -10,11 +10,29 @@
   const completed = new Set();   // ids of events that were completed before the request that sent them was answered
 
   // Gradio's page has a sentence of its own for the status 503, and shows ours for others.
-  const legible = response => response.status === 503
-    ? new Response(response.body, {status: 429, headers: response.headers}) : response;
+  const legible = response => response.status === 503 ? new Response(response.body, {status: 429, headers: response.headers})
+    : response.status === 401 ? Response.json({detail: 'You are signed out. <a href="#">Sign in</a>'}, {status: 401}) : response;
+
+  document.addEventListener('click', event => {
+    if (!event.target.closest('[data-testid=toast-text] a')) return;
+    event.preventDefault();
+    location.reload();
+  });
+
+  // A server that was restarted knows nothing of what this page shows, and the page that is loaded again repeats it.
+  let server;
+  const notice = response => {
+    const name = response.headers.get('x-server');
+    if (server && name && name !== server && response.status !== 401) {
+      sessionStorage.restarted = '1';
+      location.reload();
+    }
+    server ??= name;
+    return response;
+  };
 
   const join = async (...options) => {
-    const response = legible(await request(...options));
+    const response = legible(notice(await request(...options)));
     const {event_id: id} = await response.clone().json().catch(() => ({}));
     if (id && !completed.delete(id)) pending.add(id);
     return response;

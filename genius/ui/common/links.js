@@ -71,6 +71,8 @@ window.genius = (() => {
     setTour: step => change('tour', String(step ?? '')),
     setShown: fields => {
       if (fields.search) genius.quiet();    // the errors of an earlier search
+      if (fields.search && sessionStorage.restarted) genius.tell('The server was restarted; your search is repeated.');
+      delete sessionStorage.restarted;
       Object.entries(fields).forEach(([part, value]) => change(part, value));
     },
   };

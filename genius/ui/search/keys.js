@@ -24,3 +24,17 @@ document.addEventListener('keydown', event => {
   event.stopPropagation();
   document.getElementById(field.getAttribute('aria-controls'))?.setAttribute('tabindex', '-1');
 }, true);
+// Arrow keys move along the tabs, and the first stop of the Tab key leads to the results.
+document.addEventListener('keydown', ({key, target}) => {
+  const step = {ArrowLeft: -1, ArrowRight: 1}[key];
+  if (!step || target.getAttribute('role') !== 'tab') return;
+  const tabs = [...target.parentElement.querySelectorAll('[role=tab]')];
+  const next = tabs[(tabs.indexOf(target) + step + tabs.length) % tabs.length];
+  next.focus();
+  next.click();
+});
+document.body.prepend(button({class: 'skip'}, () => {
+  const results = document.getElementById('results');
+  results.tabIndex = -1;
+  results.focus();
+}, 'Skip to the results'));

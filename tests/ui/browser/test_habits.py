@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 def shows(page, words):
-    page.locator("#summary .sentence", has_text=words).wait_for()
+    page.locator("#summary .sentence", has_text=words).wait_for(state="attached")
 
 
 def chosen(page, name):
@@ -135,3 +135,45 @@ def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_ref
     search(page, "mug")
     page.locator("#told").wait_for(state="detached")
     page.locator("[data-testid=toast-body]").wait_for(state="detached", timeout=5_000)
+
+
+def test_a_page_over_a_restarted_server_repeats_its_search_and_says_so(visit):
+    page = visit()
+    search(page, "mug")
+    page.wait_for_url("**q=mug**")
+    other = {"x-server": "another"}
+
+    def answer(route):
+        response = route.fetch()
+        route.fulfill(response=response, headers={**response.headers, **other})
+
+    page.route("**/queue/join*", answer, times=1)
+    page.get_by_role("tab", name="Codes", exact=True).click()
+    page.locator("#told", has_text="The server was restarted; your search is repeated.").wait_for()
+    assert "q=mug" in page.url
+
+
+def test_who_is_signed_out_is_told_so_with_a_link(browser, served):
+    page = browser.new_page()
+    page.goto(f"{served.url}/?q=mug")
+    shows(page, "“mug”")
+    page.route("**/queue/join*", lambda route: route.fulfill(status=401, json={"detail": "Unauthorized"}), times=1)
+    page.click("#go")
+    told = page.locator("[data-testid=toast-body]", has_text="You are signed out")
+    with page.expect_navigation():
+        told.get_by_role("link", name="Sign in").click()
+    page.close()
+
+
+def test_the_page_is_english_in_every_browser_and_the_keyboard_walks_through_its_tabs(browser, served):
+    page = browser.new_page(locale="de-DE")
+    page.goto(served.url)
+    page.locator("#go").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "en" and not page.get_by_text("Einstellungen").count()
+    page.get_by_role("button", name="Skip to the results").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "results"
+    page.get_by_role("tab", name="Search", exact=True).press("ArrowRight")
+    chosen(page, "Codes")
+    page.keyboard.press("ArrowLeft")
+    chosen(page, "Search")
+    page.close()
