@@ -1,0 +1,132 @@
+"""How well are items found that were added after training, compared with items seen in training?
+
+    python -m genius.evaluation.growing RUN
+    python -m genius.evaluation.growing RUN --collection DIR --fractions 10,30,50
+
+Present items are positives of a training query. Added items are positives of none, so the quantizer was not trained on
+them; neither was the decoder, unless every candidate was its own query (the report says so; train a decoder without
+them with --set decoder.self_queries=false). A grown collection holds all present items, and added items, drawn by
+seed, up to the given fraction; if there are too few, all of them and fewer present ones. An added item has the ID that
+indexing gives it (genius/index/update.py), so grown collections are pools of the run's index. Prints a table and
+writes RUN/reports/growing.json and .md.
+
+Shapes: q queries, n items of the index.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError, exit_on_user_error
+from genius.evaluation.arguments import (
+    add_beams,
+    add_evaluated,
+    collection_of,
+    command_line,
+    command_parser,
+    parse_integers,
+)
+from genius.evaluation.figures import DRAWS, Estimate
+from genius.evaluation.queries import EncodedRow, EncodedSplit, TargetGroups, training_targets
+from genius.evaluation.systems import SearchedPool
+from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
+from genius.reports import Cell, Column, Report, Table, version
+from genius.runtime import keep_freed_memory
+from genius.search.engine import Engine
+
+MODULE = "genius.evaluation.growing"
+SYSTEMS = ("dense", "scan", "beam", "beam + re-rank")
+RANKED = "both + ranker"  # also measured where the run has a ranker
+LEAD = "How well items are found that were added after training, beside those that training asked for."
+NOTE = (
+    "Hit rate at 5, at 10 for Fashion200K and FashionIQ. *present*: queries answered by items that are also positives "
+    "of training queries. *added*: by items that are not. *Of dense*: the last system as a share of dense search for "
+    "the same queries; the encoder behind both was also trained on the present items."
+)
+SELF_QUERIES = (
+    " The decoder of this run learned every candidate as its own query, including added ones, but not their labeled "
+    "queries. To measure items that it never saw, train with `--set decoder.self_queries=false`."
+)
+
+
+def split_by_target(queries: EncodedSplit, targets: np.ndarray) -> dict[str, np.ndarray]:
+    """Group -> numbers of the queries all of whose positives are in it; targets (n,) bool: the item is present.
+
+    A query with positives of both kinds, or with none in the index, is in neither group.
+    """
+    groups = TargetGroups.of(Qrels.from_lists([rows.tolist() for rows in queries.positives]), targets)
+    return {"present": np.flatnonzero(groups.every), "added": np.flatnonzero(groups.none)}
+
+
+def measure(
+    engine: Engine, collection: Collection, queries: EncodedSplit, fractions: Sequence[int], beams: int, seed: int
+) -> Table:
+    """fractions: percent of the grown collection that was added. Raises UserError if the index lacks either kind."""
+    index, targets, rng = engine.index, training_targets(collection, engine.index), np.random.default_rng(seed)
+    absent, present = rng.permutation(np.flatnonzero(~targets)), rng.permutation(np.flatnonzero(targets))
+    if not len(present) or not len(absent):
+        raise UserError(
+            f"{len(present):,} of the {index.n:,} items in the index are positives of training queries; the comparison "
+            "needs some that are and some that are not: index all candidates"
+        )
+    systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
+    lines: list[list[Cell]] = []
+    for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
+        added = min(round(len(present) * fraction / (100 - fraction)), len(absent))
+        kept = round(added * (100 - fraction) / fraction) if added == len(absent) else len(present)
+        rows = np.sort(np.concatenate([present[:kept], absent[:added]]))
+        pool = SearchedPool(engine, index.pool(rows, engine.device), rows, systems)
+        for group, members in split_by_target(queries, targets).items():
+            inside = [number for number in members if np.isin(queries.positives[number], rows).any()]
+            if inside:
+                rates = hit_rates(pool, queries, np.array(inside), beams, seed)
+                dense, last = rates["dense"][0], rates[systems[-1]][0]
+                shown = [rates[system] for system in systems]
+                lines.append([f"{fraction} %", len(rows), group, len(inside), *shown, last / dense if dense else None])
+    columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
+    columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]
+    return Table("Hit rate in collections that grew", columns, lines)
+
+
+def hit_rates(
+    pool: SearchedPool, queries: EncodedSplit, chosen: np.ndarray, beams: int, seed: int
+) -> dict[str, Estimate]:
+    """System -> hit rate of the queries with these numbers, each at its own cut, and its 95 % interval."""
+    encoded = EncodedRow([queries.encoded.select(torch.from_numpy(chosen).to(pool.engine.device))])
+    qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
+    rates = {}
+    for system, ranks in pool.search(encoded, qrels, beams).ranks.items():
+        hits = ranks <= queries.cuts[chosen]
+        rates[system] = (float(hits.mean()), *interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed))))
+    return rates
+
+
+def main(arguments: list[str]) -> None:
+    parser = command_parser(MODULE, __doc__)
+    add_evaluated(parser)
+    parser.add_argument(
+        "--fractions",
+        default="10,30,50",
+        metavar="P,P,…",
+        help="percent of the grown collection that was added (default: 10,30,50)",
+    )
+    add_beams(parser)
+    given = parser.parse_args(arguments)
+    fractions = parse_integers(given.fractions, "--fractions", 1, 99)
+    keep_freed_memory()
+    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    queries = EncodedSplit.read(engine, collection, given.split, given.limit, given.seed)
+    table = measure(engine, collection, queries, fractions, given.beams, given.seed)
+    settings = f"{LEAD}\n\n{given.split} queries, {given.beams} beams, seed {given.seed}. {NOTE}"
+    note = settings + SELF_QUERIES * engine.run.settings.decoder.self_queries
+    report = Report("Items added after training", note, command_line(MODULE, arguments), version(given.run), [table])
+    report.save(given.run / "reports" / "growing.json")
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main(sys.argv[1:])

@@ -1,0 +1,100 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.evaluation import growing
+from genius.evaluation.growing import hit_rates, main, measure, split_by_target
+from genius.evaluation.queries import EncodedSplit, training_targets
+from genius.evaluation.systems import SearchedPool
+from genius.reports import Report
+from genius.run import Run
+from genius.search.engine import Engine
+from tests.search.test_rerank import drawn_ranker
+
+
+@pytest.fixture(scope="module")
+def queries(engine, collection):
+    return EncodedSplit.read(engine, collection, "test", None, 0)
+
+
+@pytest.fixture(scope="module")
+def table(engine, collection, queries):
+    return measure(engine, collection, queries, (20, 50), 7, 0)
+
+
+def test_a_grown_collection_holds_all_present_items_and_the_fraction_of_added_ones(engine, collection, table):
+    present = int(training_targets(collection, engine.index).sum())
+    by_group = {(row[0], row[2]): row for row in table.rows}
+    assert list(by_group) == [(share, "present") for share in ("0 %",)] + [
+        (share, group) for share in ("20 %", "50 %") for group in ("present", "added")
+    ]
+    for share, fraction in (("0 %", 0.0), ("20 %", 0.2), ("50 %", 0.5)):
+        items, queries = by_group[share, "present"][1], by_group[share, "present"][3]
+        assert (items - present) / items == pytest.approx(fraction, abs=0.02) and queries == 1  # 0:7 asks for 0:0
+    assert 0 < by_group["20 %", "added"][3] < by_group["50 %", "added"][3]
+
+
+def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engine, collection, queries):
+    absent = int((~training_targets(collection, engine.index)).sum())
+    rows = measure(engine, collection, queries, (90,), 7, 0).rows
+    assert {row[1] for row in rows if row[0] == "90 %"} == {absent + round(absent / 9)}
+
+
+def test_a_query_with_positives_of_both_kinds_or_with_none_in_the_index_is_in_neither_group(
+    engine, collection, queries, tmp_path
+):
+    target = training_targets(collection, engine.index)
+    groups = split_by_target(queries, target)
+    assert len(queries.positives) == len(queries.encoded.z) == len(queries.cuts) == 12
+    assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 1, "added": 10}
+    assert all(not target[queries.positives[number]].any() for number in groups["added"])
+    other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
+    file = other.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
+    groups = split_by_target(EncodedSplit.read(engine, other, "test", None, 0), target)
+    assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 0, "added": 10}
+
+
+def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):
+    target = training_targets(collection, engine.index)
+    pool = SearchedPool(engine, engine.pool, np.arange(engine.index.n), ("dense",))
+    cosines = queries.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
+    for numbers in split_by_target(queries, target).values():
+        hits = [
+            bool(set(np.argsort(-cosines[number])[:5]) & set(queries.positives[number].tolist())) for number in numbers
+        ]
+        rate, low, high = hit_rates(pool, queries, numbers, 7, seed=0)["dense"]
+        assert low <= rate <= high and rate == pytest.approx(np.mean(hits))
+
+
+def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, queries, tmp_path):
+    copied = Run(shutil.copytree(run, tmp_path / "run"))
+    copied.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
+    ranked = measure(Engine.load(copied.path, "cpu"), collection, queries, (30,), 5, 0)
+    assert [column.name for column in ranked.columns][-3:] == ["beam + re-rank", "both + ranker", "of dense"]
+    for row in ranked.rows:
+        (dense, *_), (last, *_), share = row[4], row[-2], row[-1]
+        assert share == (last / dense if dense else None)
+
+
+def test_the_command_writes_what_it_prints_and_says_whether_the_decoder_learned_the_added_items(run, tmp_path, capsys):
+    run = shutil.copytree(run, tmp_path / "run")
+    manifest = json.loads((run / "manifest.json").read_text())
+    for self_queries in (True, False):
+        settings = {"settings": {"decoder": {"self_queries": self_queries}}}
+        (run / "manifest.json").write_text(json.dumps(manifest | settings))
+        main([str(run), "--fractions", "30", "--beams", "5", "--limit", "1", "--device", "cpu"])
+        written = Report.load(run / "reports" / "growing.json")
+        assert ("learned every candidate as its own query" in written.note) == self_queries
+        assert {row[0] for row in written.tables[0].rows} <= {"0 %", "30 %"} and "--fractions 30" in written.command
+        assert written.to_markdown() in capsys.readouterr().out
+
+
+def test_a_comparison_needs_items_of_both_kinds(engine, collection, queries, monkeypatch):
+    monkeypatch.setattr(growing, "training_targets", lambda _, index: np.ones(index.n, dtype=bool))
+    with pytest.raises(UserError, match="positives of training queries"):
+        measure(engine, collection, queries, (10,), 5, 0)
