@@ -1,6 +1,7 @@
 """Build a collection (a directory in M-BEIR format) from folders of images, or check one.
 
 python -m genius.collections SOURCE... DEST      each SOURCE is FOLDER or NAME=FOLDER
+python -m genius.collections --benchmark SOURCE... DEST    with the queries of M-BEIR's benchmarks
 python -m genius.collections --check DIR [--images]
 """
 
@@ -30,6 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
         help="print every problem in the collection DIR with its file and line; "
         "a collection without a problem is accepted by every later stage that no warning names",
     )
+    parser.add_argument(
+        "--benchmark",
+        action="store_true",
+        help="as in M-BEIR: of several captions the first only asks for the others, and photographs for iconic images",
+    )
     parser.add_argument("--images", action="store_true", help="with --check: open every image too")
     parser.add_argument("paths", nargs="*", metavar="SOURCE... DEST", help="folders of images; the new directory")
     options = parser.parse_args(arguments)
@@ -38,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check is not None or options.images or len(options.paths) < 2:
         parser.error("expected at least one SOURCE and a DEST, or only --check DIR")
     *sources, destination = options.paths
-    for row in build(sources, destination):
+    for row in build(sources, destination, options.benchmark):
         print(row)
     return 0
 

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from genius.collections import wording
 from genius.collections.draft import Draft, SourceImage
+from genius.collections.folders import COPY, UNREADABLE, USED, FileReport, account
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.rules import SourceEntry, apply_rules
@@ -35,7 +36,7 @@ class RowCount:
     dataset: str
     candidates: int = 0
     queries: Counter[str] = field(default_factory=Counter)  # by split
-    unreadable: list[UserError] = field(default_factory=list)  # images left out, in the dataset's first row
+    notes: list[str] = field(default_factory=list)  # what became of the files, in the dataset's first row
 
     def __str__(self) -> str:
         queries = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
@@ -45,16 +46,13 @@ class RowCount:
             else "task {} {} → {}".format(self.task, *(modality.mbeir for modality in TASKS[self.task]))
         )
         line = f"{self.dataset:16} {kind:30} queries: {queries}  candidates {self.candidates:7,}"
-        if not self.unreadable:
-            return line
-        if len(self.unreadable) == 1:
-            return f"{line}\n1 image was left out: {self.unreadable[0]}"
-        return f"{line}\n{len(self.unreadable):,} images were left out; the first: {self.unreadable[0]}"
+        return "\n".join([line, *self.notes])
 
 
-def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
+def build(sources: Sequence[str], destination: Path | str, benchmark: bool = False) -> list[RowCount]:
     """Write the sources (FOLDER or NAME=FOLDER) as one collection; they become datasets 0, 1, ….
 
+    benchmark: by the rules of M-BEIR, see rules.py. What became of each file stands in the collection's files.tsv.
     The destination is created complete or not at all. Unreadable images are left out if their folder has no table.
     Raises UserError with the file, and the line in a table, of any other invalid input.
     """
@@ -69,7 +67,7 @@ def build(sources: Sequence[str], destination: Path | str) -> list[RowCount]:
         return [
             row
             for number, (name, folder) in enumerate(folders)
-            for row in _write_dataset(writer, number, name, read_source(folder))
+            for row in _write_dataset(writer, number, name, read_source(folder), benchmark)
         ]
 
 
@@ -89,12 +87,16 @@ def named(source: str) -> tuple[str, Path]:
     return clean, Path(folder)
 
 
-def _write_dataset(writer: CollectionWriter, dataset_id: int, name: str, source: Source) -> list[RowCount]:
+def _write_dataset(
+    writer: CollectionWriter, dataset_id: int, name: str, source: Source, benchmark: bool
+) -> list[RowCount]:
     draft = Draft(dataset_id)
-    entries, unreadable = store_images(writer, name, source)
-    rules = apply_rules(draft, entries, source.pairs)
+    entries, reports = store_images(writer, name, source, copies=benchmark or bool(source.pairs))
+    rules = apply_rules(draft, entries, source.pairs, benchmark)
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))
-    rows[0].unreadable = unreadable
+    reports = [*reports, *source.others]
+    writer.files((name, report.file, report.outcome, report.detail) for report in reports)
+    rows[0].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
 
 
@@ -118,31 +120,40 @@ def write_draft(
     return sorted(rows.values(), key=lambda row: -1 if row.task is None else row.task)
 
 
-def store_images(writer: CollectionWriter, name: str, source: Source) -> tuple[list[SourceEntry], list[UserError]]:
-    """Check, hash and copy every image and assign its split; returns (valid images, errors of the others).
+def store_images(
+    writer: CollectionWriter, name: str, source: Source, copies: bool = True
+) -> tuple[list[SourceEntry], list[FileReport]]:
+    """Check, hash and copy every image and assign its split; returns (valid images, what became of the files).
 
+    copies: also keep images that repeat another one with the same texts and attributes.
     Raises UserError if an image named by a table is invalid, or if every image is.
     """
     own_val = any(record.split == "val" for record in source.records)
     prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
-    entries, unreadable = [], []
+    entries, reports, known = [], [], dict[str, str]()
     for record, data in tqdm(
         _checked_images(source), total=len(source.records), desc=name, unit=" images", leave=False, disable=None
     ):
         if isinstance(data, UserError):
-            unreadable.append(data)
+            reports.append(FileReport(record.image, UNREADABLE, str(data)))
             if source.table is not None:
                 raise data
             continue
         digest = hashlib.sha256(data).digest()
+        content = repr((digest, record.split, record.captions, record.attributes, record.qa))
+        original = known.setdefault(content, record.image)
+        if original != record.image and not copies:
+            reports.append(FileReport(record.image, COPY, original))
+            continue
+        reports.append(FileReport(record.image, USED, digest.hex()))
         path = f"images/{name}/{record.image.removeprefix(prefix)}"
         writer.image(path, data)
         attributes = {"id": record.id, **record.attributes}
         image = SourceImage(path, digest, _splits(record, digest, own_val), attributes)
         entries.append(SourceEntry(record, image))
     if not entries:
-        raise unreadable[0]
-    return entries, unreadable
+        raise UserError(reports[0].detail)
+    return entries, reports
 
 
 def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]]:
@@ -152,7 +163,7 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
         if wrong := source.name_error(record):
             return wrong
         try:
-            data = _bytes_inside(source.folder, record.image)
+            data = read_image_file(source.folder / record.image)
             check_image(record.image, data)
             return data
         except UserError as error:
@@ -162,13 +173,6 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
         for start in range(0, len(source.records), WINDOW):
             window = source.records[start : start + WINDOW]
             yield from zip(window, readers.map(read, window), strict=True)
-
-
-def _bytes_inside(folder: Path, relative: str) -> bytes:
-    """The bytes of an image of the source. Raises UserError for a link out of the folder."""
-    if not is_inside(folder / relative, folder):
-        raise UserError(f"{relative} is a link out of the source; copy the file into the folder")
-    return read_image_file(folder / relative)
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:

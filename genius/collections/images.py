@@ -1,6 +1,6 @@
 """Open images: the only module that decodes any.
 
-Images of collections and of visitors pass the same checks: three formats, limits on bytes and pixels before decoding,
+Images of collections and of visitors pass the same checks: few formats, limits on bytes and pixels before decoding,
 and a one-sentence error.
 """
 
@@ -11,6 +11,8 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,15 @@ from genius.errors import UserError
 
 Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
 
-FORMATS = ("PNG", "JPEG", "WEBP")
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+if HEIC := find_spec("pillow_heif") is not None:  # optional: pip install pillow-heif
+    import_module("pillow_heif").register_heif_opener(thumbnails=False)
+HEIC_FORMAT, HEIC_SUFFIXES = (("HEIF",), (".heic", ".heif", ".hif")) if HEIC else ((), ())
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", *HEIC_FORMAT)
+SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".webp", ".jpe", ".jfif", ".jif", ".gif", ".bmp", ".dib", ".tif", ".tiff", ".avif"),
+    *HEIC_SUFFIXES,
+)
+NAMES = "PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF"
 MAX_BYTES = 10 * 2**20
 MAX_PIXELS = 24_000_000  # that are decoded
 MAX_JPEG_PIXELS = 64_000_000  # of a JPEG, such as a telephone's: a large one is decoded at half its size
@@ -47,7 +56,7 @@ UPRIGHT = {  # EXIF orientation -> the transposition that makes the image uprigh
 def open_image(
     source: Path | str | bytes, *, max_side: int | None = None, part: Part | None = None, name: str = "the image"
 ) -> Image.Image:
-    """Decode a PNG, JPEG or WebP into an upright RGB image on white.
+    """Decode an image, of several the first, into an upright RGB image on white.
 
     source: a file or the encoded bytes. part: crop the upright image to it. max_side: shrink the image, or its part, so
     that no side is longer. name: what messages call bytes.
@@ -56,7 +65,7 @@ def open_image(
     name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
     data = source if isinstance(source, bytes) else read_image_file(source)
     _check_bytes(len(data), name)
-    with _image_errors(name):
+    with _image_errors(name, data):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
@@ -134,20 +143,28 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _image_errors(name: str) -> Iterator[None]:
+def _image_errors(name: str, data: bytes = b"") -> Iterator[None]:
     """Turn whatever Pillow raises into a UserError."""
     try:
         yield
     except UserError:
         raise
     except UnidentifiedImageError:
-        raise UserError(f"{name} is not a readable PNG, JPEG or WebP image; save it as one of these") from None
+        raise UserError(f"{name} is not a readable {NAMES} image; {_advice(name, data)}") from None
     except Image.DecompressionBombError:
         raise UserError(f"{name} has too many pixels; shrink it below {MAX_PIXELS / 1e6:.0f} megapixels") from None
     except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
         raise UserError(
             f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
         ) from None
+
+
+def _advice(name: str, data: bytes) -> str:
+    if data.startswith(b"version https://git-lfs"):
+        return "it is a pointer of Git LFS: git lfs pull"
+    if data[4:8] == b"ftyp" and not HEIC and data[8:12] != b"avif":
+        return "if it is HEIC: pip install pillow-heif, or export it as JPEG"
+    return "save it as one of these"
 
 
 def _check_bytes(size: int, name: str) -> None:
@@ -193,10 +210,16 @@ def _cropped(image: Image.Image, part: Part | None) -> Image.Image:
 
 def _on_white(image: Image.Image) -> Image.Image:
     """Convert any mode to RGB: scale 16-bit gray (Pillow would clip it), put transparency on white."""
-    if image.mode.startswith("I"):
-        gray = np.asarray(image).astype(np.uint32)  # (h, w) 0 to 65535
-        image = Image.fromarray(((gray * 255 + 32767) // 65535).astype(np.uint8))
-    elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+    if image.mode[0] in "IF":
+        gray = np.nan_to_num(np.asarray(image).astype(np.float32))  # (h, w) 0 to 65535; fractions: 0 to 1, or to 255
+        levels = 65535 if image.mode[0] == "I" else 1 if gray.max() <= 1 else 255
+        clear = image.info.get("transparency")
+        if isinstance(clear, int):
+            gray[gray == clear] = levels
+        np.clip(gray, 0, levels, out=gray)
+        gray *= 255 / levels
+        return Image.fromarray(gray.round(out=gray).astype(np.uint8)).convert("RGB")
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image if image.mode == "RGBA" else image.convert("RGBA")  # a copy may have a hundred megabytes
         white = Image.new("RGB", rgba.size, "white")
         white.paste(rgba, mask=rgba)

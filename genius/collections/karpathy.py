@@ -53,7 +53,8 @@ def karpathy_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield (
             number,
             {
-                "image": f"{image.filepath}/{image.filename}" if image.filepath else image.filename,
+                "image": {"filename": f"{image.filepath}/{image.filename}" if image.filepath else image.filename},
+                "text": {},
                 "captions": [sentence.raw for sentence in image.sentences],
                 "split": TRAINED.get(image.split, image.split),
             },

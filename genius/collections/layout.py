@@ -20,6 +20,7 @@ TASKS = {  # M-BEIR task id -> (query modality, candidate modality); 5 is unused
 }
 INSTRUCTIONS = Path("instructions/query_instructions.tsv")
 HELD_OUT_INSTRUCTIONS = Path("instructions/held_out_instructions.tsv")  # ours, optional: used in evaluation only
+FILES = Path("files.tsv")  # ours, optional: what became of each file of the sources
 QUERY_FILE = re.compile(r"mbeir_(?P<dataset>.+?)(?:_task(?P<task>\d+))?_(?P<split>train|val|test)\.jsonl")
 POOL_FILE = re.compile(r"mbeir_(?P<pool>.+)_cand_pool\.jsonl")
 

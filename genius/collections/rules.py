@@ -1,12 +1,12 @@
 """Make candidates and queries from the fields of a source's records.
 
-A rule applies because of the fields that the records have, never because of a dataset's name. Task ids are M-BEIR's
-(layout.TASKS).
+By default each record is one of `titles`, `attributes` or an image alone. A rule applies because of the fields that the
+records have, never because of a dataset's name. Task ids are M-BEIR's (layout.TASKS).
 """
 
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +33,22 @@ class SourceEntry:
         return self.splits if len(self.splits) == 1 else frozenset()
 
 
-def apply_rules(draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[ComposedPair]) -> list[str]:
-    """Add all candidates and queries that the entries allow. Returns the names of the rules that applied."""
-    main = next((rule for rule, fits in MAIN_RULES if any(map(fits, entries))), None)
-    applied = [] if main is None else [main.__name__]
-    if main is not None:
-        main(draft, entries)
+def apply_rules(
+    draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[ComposedPair], benchmark: bool = False
+) -> list[str]:
+    """Add all candidates and queries that the entries allow. Returns the names of the rules that applied.
+
+    What becomes of a record depends on this record, and all that it says can be found. benchmark: as in M-BEIR, the
+    first main rule that fits any entry makes all of them; of several captions the first only asks, and photographs of
+    iconic images do.
+    """
+    if benchmark:
+        main = next((rule for rule, fits in MAIN_RULES if any(map(fits, entries))), None)
+        applied = [] if main is None else [main.__name__]
+        if main is not None:
+            main(draft, entries)
+    else:
+        applied = _each_record(draft, entries, bool(pairs))
     if any(entry.record.qa for entry in entries):
         applied.append("answers")
         answers(draft, entries)
@@ -47,9 +57,26 @@ def apply_rules(draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[Co
         composed(draft, entries, pairs)
     if not applied:
         applied.append("images")
-        for entry in entries:  # in every split: without queries there is no test set to keep apart
-            draft.candidate((None,), SPLITS, image=entry.image)
+        _images_alone(draft, entries, SPLITS)
     return applied
+
+
+def _each_record(draft: Draft, entries: Sequence[SourceEntry], paired: bool) -> list[str]:
+    """Each record by what it has: texts, or attributes, or neither. paired: images are also asked for by others."""
+    groups: dict[str, list[SourceEntry]] = {"titles": [], "attributes": [], "images": []}
+    for entry in entries:
+        kind = "titles" if entry.record.captions else "attributes" if entry.record.attributes else "images"
+        groups[kind].append(entry)
+    titles(draft, groups["titles"])
+    attributes(draft, groups["attributes"])
+    for entry in groups["images"]:  # in every split: what nothing asks for need not be kept apart
+        _images_alone(draft, [entry], entry.splits if paired or entry.record.qa else SPLITS)
+    return [rule for rule, of_kind in groups.items() if of_kind]
+
+
+def _images_alone(draft: Draft, entries: Sequence[SourceEntry], splits: Iterable[str]) -> None:
+    for entry in entries:
+        draft.candidate((None,), splits, image=entry.image)
 
 
 def captions(draft: Draft, entries: Sequence[SourceEntry]) -> None:
@@ -187,7 +214,7 @@ def _stable_hash(key: str) -> int:
     return zlib.crc32(key.encode())
 
 
-MAIN_RULES = (  # the first rule that fits any entry is used
+MAIN_RULES = (  # of a benchmark: the first rule that fits any entry is used
     (iconic, _kind),
     (captions, lambda entry: len(entry.record.captions) > 1),
     (titles, lambda entry: entry.record.captions),

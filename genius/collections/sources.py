@@ -1,30 +1,26 @@
 """Read a source: a folder of images, with or without a table that describes them.
 
-The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or Karpathy's JSON file (karpathy.py).
-README.md lists its fields.
+The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or Karpathy's JSON file (karpathy.py), or
+one text file beside each image. README.md lists its fields.
 """
 
-import csv
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field, Strict, TypeAdapter
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections.images import SUFFIXES
+from genius.collections.folders import OTHER, UNNAMED, UNSUPPORTED, USED, FileReport, Folder
 from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import leaves_folder
-from genius.collections.lines import LineError, json_lines, text_lines, validate
+from genius.collections.lines import LineError, json_lines, validate
+from genius.collections.tables import SUFFIXES as TABLES
+from genius.collections.tables import Row, file_text, table_rows
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
-TABLES = (".csv", ".jsonl")
-SEPARATORS = ",;\t"  # of a CSV file's cells
-IMAGE_FIELDS = ("img_path", "image", "file")
-TEXT_FIELDS = ("txt", "text", "caption")
 SPLIT_NAMES = {
     "train": "train",
     "val": "val",
@@ -68,6 +64,8 @@ class Source:
     table: Path | None
     records: list[Record]
     pairs: list[ComposedPair]
+    others: list[FileReport] = field(default_factory=list)  # the files that are no record's image
+    notes: list[str] = field(default_factory=list)  # sentences about the table
 
     def error(self, record: Record, message: str) -> UserError:
         """An error that names the record's line, or its image file if there is no table."""
@@ -85,30 +83,44 @@ class Source:
         return None
 
 
-def read_source(folder: Path) -> Source:
+def read_source(root: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
-    if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder; a source is a folder of images, with or without a table")
-    table, karpathy = _find_table(folder), find_karpathy(folder)
+    if not root.is_dir():
+        raise UserError(f"{root} is not a folder; a source is a folder of images, with or without a table")
+    table, karpathy, folder, notes = _find_table(root), find_karpathy(root), Folder(root), list[str]()
+    texts: set[str] = set()  # files beside images
     if table is None and karpathy is not None:
-        table, records = karpathy, _merge(karpathy, karpathy_rows(karpathy))
+        table, records = karpathy, _merge(folder, karpathy, karpathy_rows(karpathy))
     elif table is None:
-        records = [Record(id=path, image=path, line=0) for path in _image_files(folder)]
+        records = [Record(id=path, image=path, line=0) for path in folder.images]
+        for record in records:
+            if name := _text_beside(folder, record.image):
+                texts.add(name)
+                record.captions = list(filter(None, [_clean(file_text(root / name))]))
+        if texts:
+            notes.append(f"{len(texts):,} text files beside images are their captions")
     else:
-        records = _merge(table, _csv_rows(table) if table.suffix.lower() == ".csv" else json_lines(table))
+        records = _merge(folder, table, table_rows(table, notes))
+    others = _account(folder, records, texts, table)
     if not records and table is not None:
         raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
     if not records:
-        raise UserError(f"{folder} contains no images; a source needs PNG, JPEG or WebP files")
-    pairs = folder / PAIRS
-    return Source(folder, table, records, list(_composed_pairs(pairs, records)) if pairs.is_file() else [])
+        found = "; ".join(dict.fromkeys(other.detail for other in others if other.outcome == UNSUPPORTED))
+        raise UserError(
+            f"{root} contains no images that can be read; a source needs JPEG, PNG, WebP, GIF, BMP, TIFF or AVIF files"
+            + f" ({found})" * bool(found)
+        )
+    pairs = root / PAIRS
+    return Source(root, table, records, list(_composed_pairs(pairs, records)) if pairs.is_file() else [], others, notes)
 
 
 def _find_table(folder: Path) -> Path | None:
     if (folder / "manifest.jsonl").is_file():
         return folder / "manifest.jsonl"
     tables = sorted(
-        file for file in folder.iterdir() if file.suffix.lower() in TABLES and file.is_file() and file.name != PAIRS
+        file
+        for file in folder.iterdir()
+        if file.suffix.lower() in TABLES and file.is_file() and file.name != PAIRS and not file.name.startswith(".")
     )
     if len(tables) > 1:
         raise UserError(
@@ -118,48 +130,31 @@ def _find_table(folder: Path) -> Path | None:
     return tables[0] if tables else None
 
 
-def _image_files(folder: Path) -> list[str]:
-    return sorted(
-        file.relative_to(folder).as_posix()
-        for file in folder.rglob("*")
-        if file.suffix.lower() in SUFFIXES and file.is_file()
-    )
+def _text_beside(folder: Folder, image: str) -> str | None:
+    """0001.txt, 0001.caption or 0001.jpg.txt of 0001.jpg."""
+    stem = image.removesuffix(PurePosixPath(image).suffix)
+    names = (stem + suffix for suffix in (".txt", ".TXT", ".caption"))
+    return next((name for name in (*names, image + ".txt") if name in folder), None)
 
 
-def _csv_rows(table: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row) for a CSV file with a header; quoted cells may contain line breaks.
-
-    Cells are separated by commas, or by what the header has instead: Excel writes semicolons in many languages.
-    """
-    numbers = []
-
-    def lines() -> Iterator[str]:
-        for number, text in text_lines(table):
-            numbers.append(number)
-            yield text + "\n"
-
-    texts = lines()
-    first = next(texts, "")
-    separator = next((mark for mark in SEPARATORS if mark in first), SEPARATORS[0])
-    reader = csv.reader(chain([first], texts), delimiter=separator, strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if len(set(header)) < len(header):
-            raise LineError(table, 1, "two columns have the same name")
-        for cells in reader:
-            if len(cells) != len(header):
-                raise LineError(table, numbers[-1], f"the row has {len(cells)} cells, but the header has {len(header)}")
-            yield numbers[-1], dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise LineError(table, numbers[-1], f"the row is not valid CSV ({error})") from None
+def _account(folder: Folder, records: list[Record], texts: set[str], table: Path | None) -> list[FileReport]:
+    """What becomes of the files that are no record's image."""
+    named = {record.image for record in records}
+    used = texts | {PAIRS} | ({table.name} if table else set())
+    unnamed = [FileReport(image, UNNAMED) for image in folder.images if image not in named]
+    return unnamed + [
+        FileReport(other.file, USED, "texts") if other.outcome == OTHER and other.file in used else other
+        for other in folder.others
+        if other.file not in named
+    ]
 
 
-def _merge(table: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> list[Record]:
+def _merge(folder: Folder, table: Path, rows: Iterator[Row]) -> list[Record]:
     """One record per image, in the order of the table; further rows for an image add captions."""
     by_image: dict[str, Record] = {}
     ids: set[str] = set()
     for number, row in rows:
-        record = _record(table, number, row)
+        record = _record(folder, table, number, row)
         known = by_image.get(record.image)
         if known is None:
             if record.id in ids:
@@ -177,23 +172,23 @@ def _merge(table: Path, rows: Iterator[tuple[int, dict[str, Any]]]) -> list[Reco
     return list(by_image.values())
 
 
-def _record(table: Path, number: int, row: dict[str, Any]) -> Record:
+def _record(folder: Folder, table: Path, number: int, row: dict[str, Any]) -> Record:
+    (name,) = validate(IMAGES, table, number, row.pop("image")).values()
+    texts = validate(TEXTS, table, number, row.pop("text"))
     fields: TableRow = validate(TABLE_ROW, table, number, row)
-    if not fields.image:
-        raise LineError(
-            table,
-            number,
-            f"the row names no image; expected one of the fields {', '.join(IMAGE_FIELDS)}, "
-            f"found {', '.join(row) or 'none'}",
-        )
-    path = PurePosixPath(fields.image).as_posix()
-    captions = dict.fromkeys(filter(None, [fields.text, *fields.captions]))
+    if not name:
+        raise LineError(table, number, "the row names no image; name its file, or remove the row")
+    try:
+        path = folder.find(PurePosixPath(name).as_posix()) or PurePosixPath(name.replace("\\", "/")).as_posix()
+    except UserError as error:
+        raise LineError(table, number, str(error)) from None
+    captions = dict.fromkeys(filter(None, [*texts.values(), *fields.captions]))
     return Record(
         path if fields.id in (None, "") else str(fields.id),
         path,
         number,
         fields.split,
-        list(captions),
+        [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
         _without_empty(fields.attributes | fields.model_extra),
         [(pair.q, pair.a) for pair in fields.qa if pair.q and pair.a],
     )
@@ -204,10 +199,8 @@ def _clean(text: str) -> str:
 
 
 def _checked_image(path: str) -> str:
-    if leaves_folder(path):
+    if leaves_folder(path.replace("\\", "/")):
         raise ValueError(f"{quoted(path)} leaves the folder; give a path relative to the folder")
-    if path and PurePosixPath(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{quoted(path)} is not a PNG, JPEG or WebP file")
     return path
 
 
@@ -219,6 +212,9 @@ def _split_name(name: str) -> str | None:
 
 Sentence = Annotated[str, Strict(), AfterValidator(_clean)]
 Text = Annotated[Sentence, BeforeValidator(lambda text: "" if text is None else text)]
+ImagePath = Annotated[
+    str, Strict(), AfterValidator(_checked_image), BeforeValidator(lambda path: "" if path is None else path)
+]
 
 
 class QuestionAnswer(BaseModel):
@@ -230,8 +226,6 @@ class TableRow(BaseModel, extra="allow"):
     """A row of a table; columns that are not declared here are attributes."""
 
     id: Any = None
-    image: Annotated[Text, AfterValidator(_checked_image)] = Field("", validation_alias=AliasChoices(*IMAGE_FIELDS))
-    text: Text = Field("", validation_alias=AliasChoices(*TEXT_FIELDS))
     split: Annotated[Text, AfterValidator(_split_name)] = None
     captions: Annotated[list[Sentence], BeforeValidator(lambda captions: captions or [])] = []
     qa: Annotated[list[QuestionAnswer], BeforeValidator(lambda pairs: pairs or [])] = []
@@ -239,6 +233,7 @@ class TableRow(BaseModel, extra="allow"):
 
 
 TABLE_ROW = TypeAdapter(TableRow)
+IMAGES, TEXTS = TypeAdapter(dict[str, ImagePath]), TypeAdapter(dict[str, Text])  # by the names of their columns
 
 
 def _without_empty(attributes: dict[str, Any]) -> dict[str, Any]:

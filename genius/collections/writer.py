@@ -82,6 +82,12 @@ class CollectionWriter:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
 
+    def files(self, rows: Iterable[tuple[str, ...]]) -> None:
+        """Add lines to the table of the sources' files: dataset, file, what became of it, and a detail."""
+        for row in rows:
+            cells = (json.dumps(cell, ensure_ascii=True)[1:-1].replace('\\"', '"') for cell in row)
+            self._file(layout.FILES).write("\t".join(cells) + "\n")
+
     def candidate(self, item: Item, dataset: str, tasks: Iterable[int | None], splits: Iterable[str]) -> None:
         """Add an item to the local pools of these tasks and to the global pools of these splits.
 

@@ -8,14 +8,13 @@ python -m genius.index RUN compact           merge all segments into one, withou
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 
 from genius.commands import program, usage
 from genius.errors import UserError, exit_on_user_error
 from genius.index import update
 from genius.index.check import DriftReport, advice, description, problems
-from genius.index.item_source import read_item_source
+from genius.index.item_source import ItemSource, read_item_source
 from genius.index.store import Index
 from genius.index.versions import load_index, load_newer_index
 from genius.run import Run
@@ -49,8 +48,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def add(run: Path, source: str, device: str | None) -> int:
     """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable."""
-    added = update.add(run, partial(read_item_source, source), update.Models.load(run, device))
-    print(added)
+    sources: list[ItemSource] = []
+
+    def read(dataset: int) -> ItemSource:
+        sources.append(read_item_source(source, dataset))
+        return sources[-1]
+
+    models = update.Models.load(run, device)
+    added = update.add(run, read, models)
+    print(*sources[-1].notes, added, sep="\n")
     for complaint in added.complaints:
         print(f"unreadable: {complaint}")
     if added.unreadable > len(added.complaints):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.draft import Draft, SourceImage
-from genius.collections.layout import SPLITS, is_inside
+from genius.collections.folders import UNREADABLE, FileReport, account
+from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, read_source
-from genius.errors import UserError
 from genius.schema import Item, Modality
 
 
@@ -19,6 +19,7 @@ class ItemSource:
 
     items: Callable[[], Iterable[Item]]  # each call iterates over all of them, in the same order
     image_path: Callable[[str], Path]  # raises UserError for an image outside of the source
+    notes: tuple[str, ...] = ()  # what became of the files that are no images of items
 
 
 def read_item_source(source: str, dataset: int) -> ItemSource:
@@ -51,17 +52,15 @@ def _of_folder(root: Path, dataset: int) -> ItemSource:
     everywhere = frozenset(SPLITS)
 
     def source_image(record: Record) -> SourceImage:
-        if wrong := source.name_error(record):
-            raise wrong
         attributes = {"id": record.id, **record.attributes}
         return SourceImage(record.image, record.image.encode(), everywhere, attributes)
 
-    apply_rules(draft, [SourceEntry(record, source_image(record)) for record in source.records], source.pairs)
+    wrong = [(record, error) for record in source.records if (error := source.name_error(record))]
+    if wrong and source.table is not None:
+        raise wrong[0][1]
+    left = {record.image for record, _ in wrong}
+    entries = [SourceEntry(record, source_image(record)) for record in source.records if record.image not in left]
+    apply_rules(draft, entries, source.pairs)
     items = [item for item, _, _ in draft.candidates()]
-
-    def image_path(relative: str) -> Path:
-        if not is_inside(root / relative, root):
-            raise UserError(f"{relative} is a link out of the folder; copy the file into it")
-        return root / relative
-
-    return ItemSource(lambda: items, image_path)
+    reports = [*(FileReport(record.image, UNREADABLE, str(error)) for record, error in wrong), *source.others]
+    return ItemSource(lambda: items, root.joinpath, (*source.notes, *account(reports)))

@@ -41,10 +41,10 @@ class Built:
 def built(
     tmp_path: Path, records: Iterable[dict], pairs: Iterable[dict] = (), shades: dict[str, int] | None = None
 ) -> Built:
-    """Write a source of these records, build it, check it."""
+    """Write a source of these records, build it by the rules of M-BEIR, check it."""
     source = write_source(tmp_path / "zoo", records, shades)
     if pairs:
         write_jsonl(source / "cir_pairs.jsonl", pairs)
-    build([str(source)], tmp_path / "built")
+    build([str(source)], tmp_path / "built", benchmark=True)
     assert list(Checker(tmp_path / "built").problems()) == []
     return Built(tmp_path / "built")

@@ -56,7 +56,7 @@ def test_a_json_file_of_another_name_is_no_table(tmp_path):
 
 
 def test_the_test_part_becomes_test_queries_of_captions_and_images(tmp_path):
-    build([str(written(tmp_path / "coco"))], tmp_path / "made")
+    build([str(written(tmp_path / "coco"))], tmp_path / "made", benchmark=True)
     collection = Collection(tmp_path / "made")
     by_task = {}
     for query in collection.queries("test"):

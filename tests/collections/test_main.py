@@ -18,9 +18,9 @@ def test_a_build_prints_one_line_per_row_and_passes_the_check(tmp_path, capsys):
             for split in ("train", "val", "test")
         ],
     )
-    assert main([str(source), str(tmp_path / "built")]) == 0
+    assert main(["--benchmark", str(source), str(tmp_path / "built")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 and all(line.startswith("zoo") for line in lines)
+    assert len(lines) == 5 and all(line.startswith("zoo") for line in lines)
     assert " ".join(lines[0].split()) == "zoo task 0 text → image queries: train 2 val 2 test 2 candidates 3"
     assert main(["--check", str(tmp_path / "built")]) == 0
     assert capsys.readouterr().out == "4 candidates, 12 queries, problems: 0\n"

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA, reason="GENIUS_DATA
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory):
     root = tmp_path_factory.mktemp("real") / "collection"
-    build([str(Path(DATA) / name) for name in SETS], root)
+    build([str(Path(DATA) / name) for name in SETS], root, benchmark=True)
     return Collection(root)
 
 

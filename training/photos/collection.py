@@ -65,7 +65,7 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
         entries: dict[str, list[SourceEntry]] = {}
         for number, name in enumerate(FIVE_SETS):  # as genius.collections writes them
             draft, (entries[name], _) = Draft(number), store_images(writer, name, sources[name])
-            rules = apply_rules(draft, entries[name], sources[name].pairs)
+            rules = apply_rules(draft, entries[name], sources[name].pairs, benchmark=True)
             rows += write_draft(writer, name, draft, wording.instructions(rules, name))
         stored = {name: store_images(writer, name, sources[name])[0] for name in PHOTO_SETS}
         for photo, entry in zip(arranged, [entry for name in PHOTO_SETS for entry in stored[name]], strict=True):

@@ -92,7 +92,7 @@ def test_records_that_training_may_have_seen_and_pictures_of_the_index_are_left_
 
 
 def test_every_picture_of_a_set_is_found_in_a_collection_that_was_built_from_it(data, tmp_path):
-    build([str(data / "flickr8k")], tmp_path / "collection")
+    build([str(data / "flickr8k")], tmp_path / "collection", benchmark=True)
     images = [item.image for item in Collection(tmp_path / "collection").all_candidates()]
     held_out = held_out_records(data, indexed(*images))
     assert not held_out["flickr8k"] and len(held_out["fashion"]) == 3

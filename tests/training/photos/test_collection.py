@@ -44,7 +44,7 @@ def test_the_checker_finds_no_problem(photos):
 
 
 def test_the_five_sets_are_those_of_the_general_builder(photos, sets, tmp_path):
-    build([str(sets / name) for name in FIVE_SETS], tmp_path / "real")
+    build([str(sets / name) for name in FIVE_SETS], tmp_path / "real", benchmark=True)
     for file in sorted((tmp_path / "real").rglob("*.jsonl")) + sorted((tmp_path / "real").rglob("*.txt")):
         own = photos.root / file.relative_to(tmp_path / "real")
         if file.parent.name != "global":

@@ -1,0 +1,219 @@
+"""Walk through a folder once: the pictures in it, and what becomes of every other file."""
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from genius.collections.images import SUFFIXES
+from genius.errors import UserError, quoted
+
+USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
+UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
+HIDDEN_NAMES = frozenset(
+    [
+        "@eadir",
+        "__macosx",
+        "#recycle",
+        "#snapshot",
+        "$recycle.bin",
+        "@recycle",
+        "@recently-snapshot",
+        "lost+found",
+        "thumbs.db",
+        "ehthumbs.db",
+        "desktop.ini",
+        "thumbs",
+        "thumbnails",
+    ]
+) | {"system volume information"}
+RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
+UNSUPPORTED_SUFFIXES = RAW | frozenset(
+    [
+        ".heic",
+        ".heif",
+        ".hif",
+        ".avif",
+        ".jxl",
+        ".jp2",
+        ".j2k",
+        ".psd",
+        ".xcf",
+        ".svg",
+        ".eps",
+        ".ico",
+        ".icns",
+        ".tga",
+        ".pcx",
+        ".ppm",
+        ".pgm",
+        ".pbm",
+        ".exr",
+        ".hdr",
+    ]
+)
+MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF")
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What became of one file."""
+
+    file: str  # relative to the source
+    outcome: str
+    detail: str = ""
+
+
+class Folder:
+    """The files of a folder and of folders that it links to, each place once."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self.images: list[str] = []
+        self.others: list[FileReport] = []
+        self._files: set[str] = set()
+        for file, hidden in sorted(self._walk()):
+            if hidden:
+                self.others.append(FileReport(file, HIDDEN))
+                continue
+            self._files.add(file)
+            suffix = Path(file).suffix.lower()
+            if suffix in SUFFIXES or (not suffix and self._looks_like_a_picture(file)):
+                self.images.append(file)
+            elif suffix in UNSUPPORTED_SUFFIXES:
+                self.others.append(FileReport(file, UNSUPPORTED, _remedy(suffix)))
+            else:
+                self.others.append(FileReport(file, OTHER))
+        self._alike = [(form, self._by_form(form)) for form in (_plain, _folded)]
+
+    def __contains__(self, file: str) -> bool:
+        return file in self._files
+
+    def find(self, name: str) -> str | None:
+        """The file that a table names: exactly, or in another Unicode form, with other slashes or in another case.
+
+        None if there is none. Raises UserError if several fit, or if one looks the same but is not.
+        """
+        if name in self._files or (self.root / name).is_file():
+            return name
+        for form, files in self._alike:
+            fits = files.get(form(name), ())
+            if len(fits) > 1:
+                raise UserError(f"{quoted(name)} may be any of {', '.join(map(quoted, fits))}; name one exactly")
+            if fits:
+                return fits[0]
+        similar = _look(name)
+        for file in self._files:
+            if _look(file) == similar:
+                raise UserError(
+                    f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}"
+                )
+        return None
+
+    def _walk(self) -> Iterator[tuple[str, bool]]:
+        """Yield (relative path, hidden). A link to a folder is followed, unless that folder is read anyway."""
+        top = os.path.realpath(self.root)
+        seen, waiting = {top}, [(self.root, "", False)]
+        while waiting:
+            folder, prefix, hidden = waiting.pop(0)
+            try:
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            except OSError as error:
+                self.others.append(FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})"))
+                continue
+            for entry in entries:
+                path, unseen = prefix + entry.name, hidden or _is_hidden(entry.name)
+                try:
+                    is_folder = entry.is_dir()
+                except OSError:  # a link to itself
+                    is_folder = False
+                if not is_folder:
+                    yield path, unseen
+                    continue
+                real = os.path.realpath(entry.path)
+                if entry.is_symlink() and (real in seen or Path(real).is_relative_to(top)):
+                    self.others.append(FileReport(path, COPY, "a link to a folder that is read already"))
+                elif real not in seen:
+                    seen.add(real)
+                    waiting.append((Path(entry.path), path + "/", unseen))
+
+    def _looks_like_a_picture(self, file: str) -> bool:
+        try:
+            path = self.root / file
+            if not path.is_file():
+                return False
+            with path.open("rb") as stream:
+                return stream.read(12).startswith(MAGIC)
+        except OSError:
+            return False
+
+    def _by_form(self, form: Callable[[str], str]) -> dict[str, list[str]]:
+        files: dict[str, list[str]] = {}
+        for file in self._files:
+            files.setdefault(form(file), []).append(file)
+        return files
+
+
+def account(reports: list[FileReport]) -> list[str]:
+    """One line for each outcome: how many files, of which kinds, and the first one's detail."""
+    by_outcome: dict[str, list[FileReport]] = {}
+    for report in reports:
+        by_outcome.setdefault(report.outcome, []).append(report)
+    lines = []
+    for outcome in (USED, COPY, HIDDEN, UNREADABLE, UNNAMED, UNSUPPORTED, OTHER):
+        if files := by_outcome.get(outcome):
+            line = f"{len(files):,} {'file' if len(files) == 1 else 'files'}: {outcome}"
+            if outcome in (UNSUPPORTED, OTHER):
+                suffixes = Counter(Path(report.file).suffix.lower() or "no suffix" for report in files)
+                line += f" ({', '.join(f'{suffix} {count:,}' for suffix, count in suffixes.most_common(6))})"
+            details = dict.fromkeys(report.detail for report in files if report.detail)
+            if outcome == UNSUPPORTED:
+                line += "; " + "; ".join(details)
+            elif outcome in (COPY, UNREADABLE, UNNAMED):
+                first = os.fsencode(files[0].file).decode(errors="backslashreplace")
+                line += f"; the first: {files[0].detail if outcome == UNREADABLE else first}"
+            lines.append(line)
+    return lines
+
+
+def _is_hidden(name: str) -> bool:
+    dotted = name.startswith(".") and not name.startswith("..")  # "..c.jpg" is a name that somebody chose
+    return dotted or name.lower() in HIDDEN_NAMES or name.startswith("SYNOPHOTO_THUMB")
+
+
+def _remedy(suffix: str) -> str:
+    if suffix in (".heic", ".heif", ".hif"):
+        return "to read HEIC: pip install pillow-heif"
+    if suffix in RAW:
+        return "develop camera raws to JPEG"
+    return f"save {suffix} as JPEG or PNG"
+
+
+def _plain(name: str) -> str:
+    name = unicodedata.normalize("NFC", name.replace("\\", "/"))
+    return "/".join(part for part in name.split("/") if part not in ("", ".")).strip()
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", _plain(unquote(name)).casefold())
+
+
+def _look(name: str) -> str:
+    """Without spaces and signs that nobody sees, in one form."""
+    shown = unicodedata.normalize("NFKC", _folded(name))
+    return "".join(sign for sign in shown if not sign.isspace() and unicodedata.category(sign) not in ("Cf", "Cc"))
+
+
+def _difference(name: str, file: str) -> str:
+    place = next((n for n, (one, other) in enumerate(zip(name, file, strict=False)) if one != other), None)
+    if place is None:
+        place = min(len(name), len(file))
+    signs = [_sign(text[place : place + 1]) for text in (name, file)]
+    return f"has {signs[1]} instead of {signs[0]} as character {place + 1}"
+
+
+def _sign(sign: str) -> str:
+    return f"U+{ord(sign):04X} {unicodedata.name(sign, 'CONTROL')}" if sign else "nothing"

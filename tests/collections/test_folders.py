@@ -1,0 +1,154 @@
+"""Folders as people have them: every file is accounted for, and each table is read as its writer meant it."""
+
+import unicodedata
+
+import pytest
+
+from genius.collections.from_folders import build
+from genius.collections.images import HEIC
+from genius.collections.mbeir import Collection
+from genius.collections.sources import read_source
+from genius.errors import UserError
+from tests.collections.samples import picture
+
+
+def photos(folder, *names):
+    for number, name in enumerate(names):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(picture(number))
+    return folder
+
+
+def texts_of(folder, destination):
+    build([f"x={folder}"], destination)
+    return sorted(item.text for item in Collection(destination).all_candidates() if item.text and not item.image)
+
+
+def test_every_file_is_accounted_for(tmp_path):
+    folder = photos(
+        tmp_path / "photos", "a.jfif", "b.JPE", "c", "sub/d.tif", ".hidden.png", "@eaDir/a/x.jpg", "._a.jpg"
+    )
+    for name in ("video.mov", "n.txt", "raw.CR2", "phone.HEIC"):
+        (folder / name).write_bytes(b"0000ftypheic")
+    (folder / "broken.png").write_bytes(b"text")
+    (folder / "copy.png").write_bytes(picture(0))
+    (row,) = build([str(folder)], tmp_path / "built")
+    assert row.candidates == 4
+    said = str(row)
+    for words in (
+        "4 files: used",
+        "1 file: copy of another; the first: copy.png",
+        "3 files: hidden or thumbnail",
+        "unsupported kind",
+        "2 files: not a picture",
+        "develop camera raws",
+    ):
+        assert words in said, said
+    assert HEIC or "pip install pillow-heif" in said
+    assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 13
+
+
+def test_links_to_folders_are_followed_once(tmp_path):
+    album = photos(tmp_path / "album", "1.png")
+    photos(tmp_path / "disk", "5.png", "6.png", "7.png")
+    (tmp_path / "disk" / "5.png").rename(tmp_path / "alone.png")
+    (album / "alone.png").symlink_to(tmp_path / "alone.png")
+    (album / "linked").symlink_to(tmp_path / "disk")
+    (album / "again").symlink_to(tmp_path / "disk")
+    (tmp_path / "disk" / "loop").symlink_to(album)
+    (album / "self").symlink_to(album / "self")
+    build([str(album)], tmp_path / "built")
+    assert len(list(Collection(tmp_path / "built").all_candidates())) == 4 - 1  # 5.png has the picture of 1.png
+
+
+def test_one_more_caption_adds_one_text(tmp_path):
+    folder = photos(tmp_path / "shop", *(f"{n}.png" for n in range(12)))
+    rows = [f"{n}.png,article {n},{('red', 'blue')[n % 2]}\n" for n in range(12)]
+    (folder / "table.csv").write_text("image,text,color\n" + "".join(rows))
+    build([str(folder)], tmp_path / "one")
+    (folder / "table.csv").write_text("image,text,color\n" + "".join(rows) + "0.png,another,red\n")
+    build([str(folder)], tmp_path / "two")
+    one, two = (
+        {(item.text, item.image) for item in Collection(tmp_path / name).all_candidates()} for name in ("one", "two")
+    )
+    assert len(one) == 36 and two - one == {("another", None)} and one < two
+
+
+def test_what_has_neither_text_nor_attributes_is_found_beside_what_has(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "b.png", "c.png")
+    (folder / "t.csv").write_text("image,text,color\na.png,words,\nb.png,,red\nc.png,,\n")
+    build([str(folder)], tmp_path / "built")
+    items = list(Collection(tmp_path / "built").all_candidates())
+    assert {item.image[-5:] for item in items if item.image} == {"a.png", "b.png", "c.png"}
+
+
+@pytest.mark.parametrize("sign", ["  ", "\u00a0", "\u202f", "\u3000", "\u200b "])
+def test_a_text_goes_to_the_file_that_the_table_names(tmp_path, sign):
+    folder = photos(tmp_path / "x", "a b.png", f"a{sign}b.png")
+    (folder / "t.csv").write_text(f"image,text\na b.png,plain\na{sign}b.png,other\n")
+    found = {record.image: record.captions for record in read_source(folder).records}
+    assert found == {"a b.png": ["plain"], f"a{sign}b.png": ["other"]}
+    (folder / f"a{sign}b.png").unlink()
+    with pytest.raises(UserError, match="looks the same, but has U"):
+        read_source(folder)
+
+
+NFC = "caf\u00e9.png"
+NFD = unicodedata.normalize("NFD", NFC)
+
+
+@pytest.mark.parametrize(
+    "file, named",
+    [
+        (NFC, NFD),
+        (NFD, NFC),
+        ("s/a.JPG", "s\\a.JPG"),
+        ("A.JPG", "a.jpg"),
+        ("a.png", "./a.png"),
+        ("a b.png", "a%20b.png"),
+    ],
+)
+def test_names_of_other_systems_are_understood(tmp_path, file, named):
+    folder = photos(tmp_path / "x", file)
+    (folder / "t.csv").write_text(f"image,text\n{named},words\n")
+    assert [record.image for record in read_source(folder).records] == [file]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbfImage;Caption\r\na.png;words\r\n;\r\n",
+        "Image\tCaption\r\na.png\twords\r\n".encode("utf-16"),
+        b'sep=;\n"Image";"Caption"\na.png;words\n',
+        b",File Name,Title\n0,a.png,words\n,,\n",
+        b"Unnamed: 0,file_name,description,\n0,a.png,words,\n",
+        b"filename|text_1\na.png|words\n",
+        b'PATH,"TXT"\n a.png,words\n',
+    ],
+)
+def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
+    folder = photos(tmp_path / "x", "a.png")
+    (folder / "t.csv").write_bytes(content)
+    source = read_source(folder)
+    (record,) = source.records
+    assert (record.image, record.captions, record.attributes) == (
+        "a.png",
+        ["words"],
+        {},
+    ) and "image from" in source.notes[0]
+
+
+def test_every_text_column_can_be_found_and_the_others_are_said(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "b.png")
+    (folder / "t.csv").write_text("path,title,description,Price\na.png,A vase,Made of clay,5\nb.png,A bowl,,7\n")
+    assert "text from title, description; attribute: Price" in read_source(folder).notes[0]
+    assert texts_of(folder, tmp_path / "built") == ["A bowl", "A vase", "Made of clay"]
+
+
+def test_a_text_file_beside_a_picture_is_its_caption(tmp_path):
+    folder = photos(tmp_path / "x", "1.png", "2.png", "3.png")
+    (folder / "1.txt").write_text("one", encoding="utf-8-sig")
+    (folder / "2.caption").write_text("two\n")
+    (folder / "notes.txt").write_text("not of a picture")
+    assert texts_of(folder, tmp_path / "built") == ["one", "two"]
