@@ -145,6 +145,7 @@ class FakeEngine:
     has_ranker = False
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     first_code_is_modality = True
+    batcher = SimpleNamespace(call=lambda _: None)  # an encoder that reads texts of any length
 
     def __init__(self, seconds: float = 0.0):
         self.seconds = seconds

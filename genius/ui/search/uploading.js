@@ -29,8 +29,9 @@
       const drop = new DragEvent('drop', {dataTransfer, bubbles: true, cancelable: true});
       own.add(drop);
       field.querySelector('.upload-container').dispatchEvent(drop);
+      await new Promise(done => setTimeout(done, 100));    // Gradio shows its own sign by then
     } else genius.tell(`${file.name} is no picture that this browser can read; choose a JPEG, PNG or WebP file.`);
-    setTimeout(() => { delete field.dataset.preparing; }, 100);    // Gradio shows its own sign by then
+    delete field.dataset.preparing;
   };
   const takeAnywhere = (file, event) => {
     event.preventDefault();
