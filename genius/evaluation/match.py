@@ -31,7 +31,7 @@ from genius.search.engine import Engine
 from genius.search.match import FIRST, GOOD, WEAK, WORDS, kind_of, record_of, signals, word_of
 
 MODULE = "genius.evaluation.match"
-LEAST = 20  # right ones, and wrong ones, of a kind whose weights are fitted
+LEAST = 10  # right ones, and wrong ones, of a kind whose weights are fitted
 STRENGTH = 10.0  # inverse of the penalty of large weights, of signals with unit deviation
 NOTE = (
     "Every result line says how well the first results probably fit: *good* if the probability that one of the first "

@@ -4,7 +4,8 @@ The probability that one of the first FIRST results is right is a logistic funct
 knows: the cosine of the first result, and its ranker's score above that of the mean candidate. `python -m
 genius.evaluation.match RUN` fits it to validation queries, for each kind of query (its own modality and that of the
 first result), and records it in the run's manifest. A run without a record has no words, and neither has a search in
-another order than the run's own, or with a kind of query that validation hardly knows.
+another order than the run's own, or with a kind of query that validation hardly knows. Not every right result is
+judged in a collection, so a word understates.
 
 Shapes: q queries.
 """
@@ -17,7 +18,7 @@ from genius.run import Run
 from genius.schema import Modality, Query, SearchResult
 
 FIRST = 5  # results, one of which is right
-GOOD, WEAK = 0.93, 0.4  # probability from which on a match is called good, and below which it is called weak
+GOOD, WEAK = 0.85, 0.3  # probability from which on a match is good, and below which it is weak
 WORDS = ("good", "fair", "weak")
 MODELS = ("encoder", "fusion", "quantizer", "decoder", "ranker")  # of which the numbers are
 

@@ -83,5 +83,5 @@ def test_the_command_records_weights_and_writes_a_report(run, monkeypatch):
     assert [row[:2] for row in table.rows] == [["all", 100], ["text to image", 100]]
 
     monkeypatch.setattr(calibration, "answered", lambda *_: [])
-    with pytest.raises(UserError, match="no kind of query has 20 validation queries with a right result"):
+    with pytest.raises(UserError, match="no kind of query has 10 validation queries with a right result"):
         main([str(run.path)])
