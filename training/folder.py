@@ -12,10 +12,12 @@ the encoder is any open_clip model, and the IDs are k-means codes of its embeddi
 With --train, models of the folders' own are trained, too (own_models.py), and kept if they find more.
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it. Its items become
-searchable a thousand at a time. A killed command resumes where it stopped when you run it again.
+searchable a thousand at a time. A killed command resumes where it stopped when you run it again. Later the same command
+reads the folders again: what was added, changed or deleted there is so in the run, too, without training.
 """
 
 import argparse
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,6 +42,7 @@ from training.distributed import barrier, broadcast_object, default_workers, ini
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import SMALL, settings_for
+from training.renewal import READ, renew, restore, state
 from training.settings import with_changes, with_stage_changes
 from training.shipped import LINKED, SHIPPED, embedding_dim, photo_run
 from training.stage import RESUME, is_done, only_trainer, run_stage
@@ -82,6 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     check_changes(options.set, options.train)
     with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
         make_searchable(options.sources, arguments, options.set, options.train)
+    if is_main():
+        with disk_errors_explained(options.run, RESUME):
+            renew(Run(options.run), options.sources, arguments.collection, arguments.device)
+    barrier()
     print(f"done: {shlex.join(['python', 'app.py', '--run', str(options.run)])}")
 
 
@@ -121,6 +128,9 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     Raises UserError if the model cannot be loaded, a source cannot be used, or the run was made from other sources.
     """
     path = arguments.run
+    if is_main():
+        restore(arguments.collection)
+    barrier()
     if not arguments.collection.exists():
         for _, source in map(named, sources):
             read_source(source)  # refuses a mistyped folder or a bad table while the run is as yet of no source
@@ -128,6 +138,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
     if is_main() and not arguments.collection.exists():
+        Run(path).record(**{READ: state(sources)})
         for row in build(sources, arguments.collection):
             print(row, flush=True)
     barrier()
@@ -166,7 +177,7 @@ def publish_encoder(arguments: Arguments) -> None:
 def record_sources(run: Run, sources: Sequence[str]) -> None:
     """Record the sources of the run. Raises UserError if it was made from others."""
     known = run.manifest.get("sources", [])
-    if known == list(sources):
+    if _places(known) == _places(sources):
         return
     if run.manifest["parts"]:
         raise UserError(
@@ -175,6 +186,11 @@ def record_sources(run: Run, sources: Sequence[str]) -> None:
         )
     if is_main():
         run.record(sources=list(sources))
+
+
+def _places(sources: Sequence[str]) -> list[tuple[str, str]]:
+    """The names and folders of sources: a slash at the end is not another folder."""
+    return [(name, os.path.abspath(folder)) for name, folder in map(named, sources)]
 
 
 if __name__ == "__main__":

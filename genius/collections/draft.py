@@ -5,7 +5,7 @@ the positives of a training query never include a test item.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ POSITIVE_SPLITS = {
     "val": {"train", "val"},
     "test": set(SPLITS),
 }  # allowed for the positives of a query
+
+Content = tuple[str, bytes | None]  # text, and digest of the image's bytes, of a candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,10 @@ class Question:
 class Draft:
     """The candidates and queries of one dataset, numbered in the order they are added."""
 
-    def __init__(self, dataset_id: int):
-        self.dataset_id = dataset_id
+    def __init__(self, dataset_id: int, known: Mapping[Content, int] | None = None):
+        """known: numbers that candidates have already; others get higher ones."""
+        self.dataset_id, self._known = dataset_id, dict(known or {})
+        self._next = max(self._known.values(), default=0) + 1
         self._candidates: dict[tuple[str, str | None], Candidate] = {}
         self._questions: dict[tuple[int, str, bytes | None], Question] = {}
 
@@ -72,7 +76,10 @@ class Draft:
         candidate = self._candidates.get(key)
         if candidate is None:
             source = source or (image.source if image else {})
-            candidate = self._candidates[key] = Candidate(len(self._candidates) + 1, text, image, source)
+            number = self._known.pop((text, image.digest if image else None), None)
+            if number is None:
+                number, self._next = self._next, self._next + 1
+            candidate = self._candidates[key] = Candidate(number, text, image, source)
         candidate.tasks.update(tasks)
         candidate.splits.update(splits)
         return candidate

@@ -74,12 +74,12 @@ class Folder:
         self.root = root
         self.images: list[str] = []
         self.others: list[FileReport] = []
-        self._files: set[str] = set()
+        self.files: set[str] = set()  # that are not hidden
         for file, hidden in sorted(self._walk()):
             if hidden:
                 self.others.append(FileReport(file, HIDDEN))
                 continue
-            self._files.add(file)
+            self.files.add(file)
             suffix = Path(file).suffix.lower()
             if suffix in SUFFIXES or (not suffix and self._looks_like_a_picture(file)):
                 self.images.append(file)
@@ -90,14 +90,14 @@ class Folder:
         self._alike = [(form, self._by_form(form)) for form in (_plain, _folded)]
 
     def __contains__(self, file: str) -> bool:
-        return file in self._files
+        return file in self.files
 
     def find(self, name: str) -> str | None:
         """The file that a table names: exactly, or in another Unicode form, with other slashes or in another case.
 
         None if there is none. Raises UserError if several fit, or if one looks the same but is not.
         """
-        if name in self._files or (self.root / name).is_file():
+        if name in self.files or (self.root / name).is_file():
             return name
         for form, files in self._alike:
             fits = files.get(form(name), ())
@@ -106,7 +106,7 @@ class Folder:
             if fits:
                 return fits[0]
         similar = _look(name)
-        for file in self._files:
+        for file in self.files:
             if _look(file) == similar:
                 raise UserError(
                     f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}"
@@ -152,7 +152,7 @@ class Folder:
 
     def _by_form(self, form: Callable[[str], str]) -> dict[str, list[str]]:
         files: dict[str, list[str]] = {}
-        for file in self._files:
+        for file in self.files:
             files.setdefault(form(file), []).append(file)
         return files
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from genius.collections import wording
-from genius.collections.draft import Draft, SourceImage
+from genius.collections.draft import Content, Draft, SourceImage
 from genius.collections.folders import COPY, UNREADABLE, USED, FileReport, account
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
@@ -49,10 +49,16 @@ class RowCount:
         return "\n".join([line, *self.notes])
 
 
-def build(sources: Sequence[str], destination: Path | str, benchmark: bool = False) -> list[RowCount]:
+def build(
+    sources: Sequence[str],
+    destination: Path | str,
+    benchmark: bool = False,
+    known: Mapping[int, Mapping[Content, int]] | None = None,
+) -> list[RowCount]:
     """Write the sources (FOLDER or NAME=FOLDER) as one collection; they become datasets 0, 1, ….
 
-    benchmark: by the rules of M-BEIR, see rules.py. What became of each file stands in the collection's files.tsv.
+    benchmark: by the rules of M-BEIR, see rules.py. known: by dataset, numbers that candidates keep.
+    What became of each file stands in the collection's files.tsv.
     The destination is created complete or not at all. Unreadable images are left out if their folder has no table.
     Raises UserError with the file, and the line in a table, of any other invalid input.
     """
@@ -67,7 +73,9 @@ def build(sources: Sequence[str], destination: Path | str, benchmark: bool = Fal
         return [
             row
             for number, (name, folder) in enumerate(folders)
-            for row in _write_dataset(writer, number, name, read_source(folder), benchmark)
+            for row in _write_dataset(
+                writer, Draft(number, (known or {}).get(number)), name, read_source(folder), benchmark
+            )
         ]
 
 
@@ -88,9 +96,8 @@ def named(source: str) -> tuple[str, Path]:
 
 
 def _write_dataset(
-    writer: CollectionWriter, dataset_id: int, name: str, source: Source, benchmark: bool
+    writer: CollectionWriter, draft: Draft, name: str, source: Source, benchmark: bool
 ) -> list[RowCount]:
-    draft = Draft(dataset_id)
     entries, reports = store_images(writer, name, source, copies=benchmark or bool(source.pairs))
     rules = apply_rules(draft, entries, source.pairs, benchmark)
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))

@@ -107,7 +107,7 @@ def read_source(root: Path) -> Source:
     if not records:
         found = "; ".join(dict.fromkeys(other.detail for other in others if other.outcome == UNSUPPORTED))
         raise UserError(
-            f"{root} contains no images that can be read; a source needs JPEG, PNG, WebP, GIF, BMP, TIFF or AVIF files"
+            f"{root} contains no images; a source needs PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF files"
             + f" ({found})" * bool(found)
         )
     pairs = root / PAIRS

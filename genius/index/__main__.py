@@ -1,6 +1,6 @@
 """Add items to the index of a trained run, or remove items, without training; an app that serves the run reloads it.
 
-python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER (python -m genius.collections)
+python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER; --replace: also changed items
 python -m genius.index RUN remove ID...      or - to read ids from standard input, one per line
 python -m genius.index RUN check             are the files whole, do the codes still fit, is it time to train again?
 python -m genius.index RUN compact           merge all segments into one, without removed items
@@ -32,6 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     adding = commands.add_parser("add", help="encode, quantize and insert the items that the index does not hold yet")
     adding.add_argument("source", metavar="SOURCE")
+    adding.add_argument(
+        "--replace", action="store_true", help="also replace items whose ids are known, but not their texts or pictures"
+    )
     adding.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
     commands.add_parser("check", help="verify the files, and compare added items with trained ones")
@@ -40,14 +43,17 @@ def main(arguments: list[str] | None = None) -> int:
     if not (options.run / "manifest.json").is_file():
         raise UserError(f"{options.run} is not a run; train one with: python -m training COLLECTION RUN")
     if options.command == "add":
-        return add(options.run, options.source, options.device)
+        return add(options.run, options.source, options.device, options.replace)
     if options.command == "remove":
         return remove(options.run, options.ids)
     return {"check": check, "compact": compact}[options.command](options.run)
 
 
-def add(run: Path, source: str, device: str | None) -> int:
-    """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable."""
+def add(run: Path, source: str, device: str | None, replace: bool = False) -> int:
+    """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable.
+
+    replace: changed items take the place of those with their ids.
+    """
     sources: list[ItemSource] = []
 
     def read(dataset: int) -> ItemSource:
@@ -57,14 +63,20 @@ def add(run: Path, source: str, device: str | None) -> int:
     models = update.Models.load(run, device)
     added = update.add(run, read, models)
     print(*sources[-1].notes, added, sep="\n")
+    if replace and added.changed:
+        update.remove(run, added.changed)
+        print(f"replaced {len(added.changed):,}:")
+        added = update.add(run, read, models)
+        print(added)
     for complaint in added.complaints:
         print(f"unreadable: {complaint}")
     if added.unreadable > len(added.complaints):
         print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
     if added.changed:
+        more = f" and {len(added.changed) - SHOWN:,} more" if len(added.changed) > SHOWN else ""
         print(
-            f"skipped, though the index has different items with these ids: {', '.join(added.changed)}; to replace "
-            "items, remove them first"
+            f"changed {len(added.changed):,}: {', '.join(added.changed[:SHOWN])}{more}; the index keeps the texts and "
+            "pictures it has for these ids; to replace them: add --replace"
         )
     if added.new:
         _advise(opened(run))

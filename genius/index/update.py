@@ -10,6 +10,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -19,7 +20,7 @@ from typing import Self
 import numpy as np
 from PIL import Image
 
-from genius.collections.images import open_image
+from genius.collections.images import open_image, thumbnail
 from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
@@ -32,7 +33,7 @@ from genius.index.layout import CONFIG, DISTANCES, ERRORS, ROWS, segment_folder,
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
 from genius.index.store import Index
 from genius.index.versions import PART
-from genius.index.writing import write_rows, write_segment
+from genius.index.writing import THUMBNAIL_QUALITY, write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -44,7 +45,8 @@ from genius.trie.ids import pack
 
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
-MAX_EXAMPLES = 5  # skipped ids or unreadable images that are named
+MAX_EXAMPLES = 5  # unreadable images that are named
+SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
 ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS, ROWS)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
 MERGE_AT = 8  # segments; with so many, adding merges small ones
@@ -89,7 +91,7 @@ class Added:
     skipped: int  # their ids are in the index already
     duplicate: int  # the index holds the same under another id
     unreadable: int  # their images cannot be read
-    changed: tuple[str, ...]  # some of the skipped ids whose items differ from the indexed ones
+    changed: tuple[str, ...]  # the skipped ids whose texts or pictures differ from the indexed ones
     complaints: tuple[str, ...]  # sentences about some unreadable images
 
     def __str__(self) -> str:
@@ -291,7 +293,7 @@ class NewItems:
     pictured: np.ndarray  # (m,) bool: has an image
     contents: np.ndarray  # (m,) uint64: equal for equal modality and text
     skipped: int
-    changed: tuple[str, ...]  # some skipped ids whose item differs from the indexed one
+    changed: tuple[str, ...]  # skipped ids whose text or picture differs from the indexed one
     digest: str  # of the new items
 
     def items(self, source: ItemSource) -> Iterator[Item]:
@@ -309,8 +311,11 @@ def _find_new_items(index: Index, source: ItemSource) -> NewItems:
     for chunk in batched(source.items(), LOOKUP):
         rows = index.rows_of(item.id for item in chunk)
         fresh += (rows < 0).tolist()
-        known = zip(compress(chunk, rows >= 0), index.items(rows[rows >= 0]), strict=True)
-        changed += [item.id for item, indexed in known if _content(item) != _content(indexed)]
+        indexed = index.items(rows[rows >= 0])
+        known = list(zip(compress(chunk, rows >= 0), rows[rows >= 0].tolist(), indexed, strict=True))
+        with ThreadPoolExecutor() as readers:
+            same = readers.map(lambda entry: _is_same(index, source, *entry), known)
+            changed += [entry[0].id for entry, is_same in zip(known, same, strict=True) if not is_same]
         for item in compress(chunk, rows < 0):
             modalities.append(item.modality)
             pictured.append(item.image is not None)
@@ -322,9 +327,29 @@ def _find_new_items(index: Index, source: ItemSource) -> NewItems:
         np.array(pictured, dtype=bool),
         np.array(contents, dtype=np.uint64),
         len(fresh) - len(modalities),
-        tuple(changed[:MAX_EXAMPLES]),
+        tuple(changed),
         digest.hexdigest(),
     )
+
+
+def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: Item) -> bool:
+    """Whether an item has the text and the picture of the indexed one, as its thumbnail shows it."""
+    if _content(item) != _content(indexed):
+        return False
+    known = index.thumbnail(row) if item.image is not None else None
+    if known is None:
+        return True
+    try:
+        shown = open_image(known)
+        now = thumbnail(source.image_path(item.image or ""), max(shown.size), THUMBNAIL_QUALITY)
+    except UserError:  # a picture that cannot be read replaces none
+        return True
+    if now == known:
+        return True
+    new = open_image(now)
+    if new.size != shown.size:
+        return False
+    return float(np.abs(np.asarray(new, np.float32) - np.asarray(shown, np.float32)).mean()) <= SAME_LEVELS
 
 
 def _image_state(source: ItemSource, image: str | None) -> str:

@@ -10,8 +10,10 @@ import torch
 from PIL import Image
 
 from genius.collections.images import open_image
+from genius.collections.writer import candidate_line
 from genius.errors import UserError
 from genius.index import update
+from genius.index.__main__ import main as index_command
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
 from genius.index.update import Added, Models, Removed, add, compact, part_files, remove
@@ -373,10 +375,26 @@ def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypat
     assert [image.getpixel((0, 0)) for image in opened_for_encoding] == [(0, 0, 255)]
 
 
-def test_a_file_name_that_is_not_utf8_is_named(run, models, tmp_path):
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    Image.new("RGB", (20, 30)).save(folder / "good.png")
-    shutil.copy(folder / "good.png", folder / os.fsdecode(b"bad\xff.png"))
-    with pytest.raises(UserError, match="the file name is not UTF-8; rename the file"):
-        add(run, lambda dataset: read_item_source(str(folder), dataset), models)
+def test_a_file_name_that_is_not_utf8_is_left_out_and_said(tmp_path):
+    Image.new("RGB", (20, 30)).save(tmp_path / "good.png")
+    shutil.copy(tmp_path / "good.png", tmp_path / os.fsdecode(b"bad\xff.png"))
+    source = read_item_source(str(tmp_path), 1)
+    assert len(list(source.items())) == 1 and "the file name is not UTF-8" in source.notes[0]
+
+
+def test_another_picture_under_a_known_id_is_changed_and_replaced_on_request(run, models, tmp_path, capsys):
+    root = tmp_path / "known"
+    root.mkdir()
+    items = tiny_items(N, root)
+    pictured = next(item for item in items if item.image)
+    assert add(run, lambda _: item_source(items, root), models).changed == ()
+    Image.new("RGB", (40, 40), "red").save(root / pictured.image)
+    changed = {item.id for item in items if item.image == pictured.image}
+    assert set(add(run, lambda _: item_source(items, root), models).changed) == changed
+    pool = root / "cand_pool" / "global" / "mbeir_union_test_cand_pool.jsonl"
+    pool.parent.mkdir(parents=True)
+    pool.write_text("".join(map(candidate_line, items)))
+    for words, option in (("to replace them: add --replace", []), ("replaced ", ["--replace"])):
+        assert index_command([str(run), "add", *option, str(root), "--device", "cpu"]) == 0
+        assert words in capsys.readouterr().out
+    assert add(run, lambda _: item_source(items, root), models).changed == () and opened(run).n == N

@@ -155,6 +155,30 @@ def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_pat
         main([*command, *TRAIN])
 
 
+def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
+    pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
+    main([str(pictures), str(run)])
+    photographs(tmp_path / "more", 12)
+    files = sorted(pictures.iterdir())
+    more = sorted((tmp_path / "more").iterdir())
+    files[0].unlink()
+    files[1].write_bytes(more[8].read_bytes())
+    for file in more[9:]:
+        shutil.copy(file, pictures / f"new {file.name}")
+    before = {item.image: item.id for item in Index.load(Run(run).folder("index")).items(range(8))}
+    capsys.readouterr()
+    main([f"{pictures}/", str(run)])
+    assert "pictures: 3 new, 1 changed, 1 gone" in capsys.readouterr().out
+    index = Index.load(Run(run).folder("index"))
+    after = {item.image: item.id for item in index.items(range(index.n))}
+    assert len(after) == 10 and f"images/pictures/{files[0].name}" not in after
+    assert sum(before.get(image) == name for image, name in after.items()) == 6
+    assert set(after.values()) == {item.id for item in Collection(run / "collection" / "pictures").all_candidates()}
+    capsys.readouterr()
+    main([str(pictures), str(run)])
+    assert "new" not in capsys.readouterr().out
+
+
 def test_with_texts_the_texts_can_be_found_too(tmp_path):
     records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(8)]
     main([str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")])

@@ -1,0 +1,109 @@
+"""Read the folders of a run again: what was added, changed or deleted is so in its collection and its index, too.
+
+The collection is built anew beside the old one, where candidates of the same content keep their ids, and takes its
+place; then the index gets the items that it lacks, and loses those that are gone. Nothing is trained. A killed process
+repeats what it has not finished.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from genius.collections.draft import Content
+from genius.collections.folders import USED, Folder
+from genius.collections.from_folders import build, named
+from genius.collections.keys import id_key, key_dataset, key_id
+from genius.collections.layout import FILES
+from genius.collections.mbeir import Collection
+from genius.files import remove_folder, sha256
+from genius.index import update
+from genius.index.item_source import ItemSource
+from genius.index.store import Index
+from genius.index.versions import PART
+from genius.run import Run
+
+READ = "read"  # in a manifest: the state of the sources when they were read last
+ROWS = 4096  # of the index, read together
+
+
+def state(sources: Sequence[str]) -> str:
+    """Names, sizes and times of all files of the sources, as a checksum."""
+    states = []
+    for name, folder in map(named, sources):
+        for file in Folder(folder).files:
+            stat = (folder / file).stat(follow_symlinks=True)
+            states.append((name, file, stat.st_size, stat.st_mtime_ns))
+    return hashlib.sha256(repr(sorted(states)).encode(errors="surrogateescape")).hexdigest()
+
+
+def renew(run: Run, sources: Sequence[str], root: Path, device: str) -> None:
+    """Bring the collection at `root` and the index up to date with the sources, if their files have changed."""
+    now = state(sources)
+    if run.manifest.get(READ) == now:
+        return
+    print("the folders have changed since they were read; reading them again", flush=True)
+    aside = root.with_name(root.name + ".new")
+    remove_folder(aside)
+    rows = build(sources, aside, known=_numbers(Collection(root)))
+    before, after = _pictures(root), _pictures(aside)
+    for row in rows:
+        print(row, flush=True)
+    remove_folder(old_of(root))
+    root.rename(old_of(root))
+    aside.rename(root)
+    remove_folder(old_of(root))
+    _update_index(run, Collection(root), len(sources), device)
+    new, gone = after.keys() - before.keys(), before.keys() - after.keys()
+    changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
+    print(f"pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone", flush=True)
+    run.record(**{READ: now})
+
+
+def restore(root: Path) -> None:
+    """After a kill between two renamings, give the collection its place again."""
+    if not root.exists() and old_of(root).exists():
+        old_of(root).rename(root)
+
+
+def old_of(root: Path) -> Path:
+    return root.with_name(root.name + ".old")
+
+
+def _update_index(run: Run, collection: Collection, datasets: int, device: str) -> None:
+    source = ItemSource(collection.all_candidates, collection.image_path)
+    added = update.add(run.path, lambda dataset: source, update.Models.load(run.path, device))
+    wanted = {id_key(item.id) for item in collection.all_candidates()}
+    index = Index.load(Run(run.path).folder(PART))
+    ids = (
+        item.id for start in range(0, index.n, ROWS) for item in index.items(range(start, min(start + ROWS, index.n)))
+    )
+    gone = [key for key in map(id_key, ids) if key_dataset(key) < datasets and key not in wanted]
+    if gone:
+        update.remove(run.path, map(key_id, gone))
+    print(
+        f"items: {added.new:,} new, {len(gone):,} gone"
+        + f", {added.duplicate:,} copies of others" * bool(added.duplicate)
+    )
+
+
+def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:
+    """The numbers of a collection's candidates, by dataset and content."""
+    known: dict[int, dict[Content, int]] = {}
+    digest = partial(_digest, collection)
+    for item in collection.all_candidates():
+        dataset, _, number = item.id.partition(":")
+        known.setdefault(int(dataset), {})[item.text, digest(item.image)] = int(number)
+    return known
+
+
+def _digest(collection: Collection, image: str | None) -> bytes | None:
+    return None if image is None else bytes.fromhex(sha256(collection.image_path(image)))
+
+
+def _pictures(root: Path) -> dict[tuple[str, ...], str]:
+    """(dataset, file) -> checksum of each picture that is in a collection, if it was noted."""
+    table = root / FILES
+    lines = table.read_text(encoding="utf-8").splitlines() if table.exists() else []
+    rows = (line.split("\t") for line in lines)
+    return {(dataset, file): detail for dataset, file, outcome, detail in rows if outcome == USED and len(detail) == 64}
