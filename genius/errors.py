@@ -1,6 +1,7 @@
 """Errors for users: one sentence that says what is wrong and what to do."""
 
 import errno
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,11 +46,15 @@ def quoted(value: object) -> str:
 @contextmanager
 def exit_on_user_error() -> Iterator[None]:
     """For command lines: a UserError or an error of the disk becomes one line on stderr and exit status 2, Ctrl+C
-    one line and status 130, which shells use for it."""
+    one line and status 130, which shells use for it. A closed pipe ends it without a word."""
     try:
         yield
+        sys.stdout.flush()
     except UserError as error:
         sentence = str(error)
+    except BrokenPipeError:  # the reader, such as head, has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None  # as shells call the end by SIGPIPE
     except KeyboardInterrupt:
         print("stopped; finished work is kept: run the command again", file=sys.stderr)
         raise SystemExit(130) from None

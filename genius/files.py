@@ -98,6 +98,16 @@ def fsync(file: Path) -> None:
         os.fsync(stream.fileno())
 
 
+def fsync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk, where the system can do so."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def link_or_copy(file: Path, link: Path) -> None:
     """Give a file a second name, or copy it where the disk has no hard links."""
     link.parent.mkdir(exist_ok=True)

@@ -224,3 +224,20 @@ def test_ctrl_c_ends_a_command_with_a_sentence(capsys):
 def test_other_errors_pass(error):
     with pytest.raises(type(error)), exit_on_user_error():
         raise error
+
+
+def test_a_closed_pipe_ends_a_command_without_a_word(tmp_path):
+    (tmp_path / "many.py").write_text(
+        "from genius.errors import exit_on_user_error\nwith exit_on_user_error():\n"
+        "    print(*range(99999), sep='\\n')\n"
+    )
+    command = f"{sys.executable} {tmp_path / 'many.py'} | head -1"
+    ended = subprocess.run(
+        command,
+        shell=True,
+        capture_output=True,
+        text=True,
+        cwd=os.path.dirname(os.path.dirname(__file__)),
+        env=os.environ | {"PYTHONPATH": "."},
+    )
+    assert (ended.stdout, ended.stderr) == ("0\n", "")

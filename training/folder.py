@@ -33,6 +33,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed, command_parser
 from genius.explore.code_names import PART as NAMES
 from genius.explore.code_names import CodeName, read_names, save_names
+from genius.explore.query_notes import is_english
 from genius.files import disk_errors_explained, link_files
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
@@ -135,7 +136,15 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
         for _, source in map(named, sources):
             read_source(source)  # refuses a mistyped folder or a bad table while the run is as yet of no source
     record_sources(Run(path), sources)
-    if not broadcast_object(is_done("encoder", arguments)):  # first, to refuse a model before images are copied
+    try:
+        encoded = is_done("encoder", arguments)
+    except UserError as error:
+        if "other settings" not in str(error):
+            raise
+        raise UserError(
+            f"{path} was made with another --model, --pretrained or --seed; give the same ones, or name another RUN"
+        ) from None
+    if not broadcast_object(encoded):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
     if is_main() and not arguments.collection.exists():
         Run(path).record(**{READ: state(sources)})
@@ -143,6 +152,8 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
             print(row, flush=True)
     barrier()
     collection, dim = Collection(arguments.collection), embedding_dim(Run(path))
+    if is_main() and arguments.settings.encoder.architecture == SHIPPED:
+        print_unread_texts(collection)
     items = len(CandidateTable.read(collection))
 
     def arguments_for(pairs: int) -> Arguments:
@@ -153,6 +164,18 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     barrier()
     if learn:
         train_own_models(arguments_for)
+
+
+def print_unread_texts(collection: Collection) -> None:
+    """Say how many texts are in languages that the shipped encoder does not read, if any."""
+    english = [is_english(item.text) for item in collection.all_candidates() if item.text]
+    if unread := english.count(False):
+        print(
+            f"{unread:,} of {len(english):,} texts are not English, the only language that this encoder reads: words "
+            "will hardly find them; for others choose a multilingual encoder by --model, e.g. "
+            "--model xlm-roberta-base-ViT-B-32 --pretrained laion5b_s13b_b90k",
+            flush=True,
+        )
 
 
 def publish_encoder(arguments: Arguments) -> None:

@@ -16,7 +16,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError, exit_on_user_error
-from genius.files import remove_folder
+from genius.files import fsync, fsync_folder, remove_folder
 from genius.index.layout import Instruction
 from genius.index.segments import ConcatenatedArray
 from genius.index.writing import write_index
@@ -111,7 +111,9 @@ def read_or_make(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
     if not file.exists():
         aside = file.with_suffix(".partial.npy")
         np.save(aside, make())
+        fsync(aside)
         aside.rename(file)
+        fsync_folder(file.parent)
     return np.load(file, mmap_mode="r")
 
 

@@ -13,6 +13,7 @@ from genius.errors import UserError
 
 MAX_LINE = 16 * 2**20  # bytes; a longer line means a file without line breaks
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LFS_POINTER = b"version https://git-lfs.github.com/"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -36,6 +37,8 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
         if number == 1:
             if line.startswith(UTF16_MARKS):
                 raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
+            if line.startswith(LFS_POINTER):
+                raise LineError(file, 0, "is a pointer of Git LFS, not the file itself; fetch it with: git lfs pull")
             line = line.removeprefix(BYTE_ORDER_MARK)
         try:
             text = line.decode("utf-8").rstrip("\r\n")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from genius.errors import UserError
-from genius.files import disk_errors_explained, fsync, reserve_array, write_json
+from genius.files import disk_errors_explained, fsync, fsync_folder, reserve_array, write_json
 
 ROWS = "things"  # n, as progress.json names it
 
@@ -67,7 +67,10 @@ class ShardedArrays:
                 stream.write(rows.tobytes())
             fsync(file)
         (self.folder / "shards").mkdir(exist_ok=True)
-        (self.folder / "shards" / str(shard)).touch()
+        marker = self.folder / "shards" / str(shard)
+        marker.touch()
+        fsync(marker)
+        fsync_folder(marker.parent)
 
     def finish(self) -> None:
         """Record that all rows are there, if they are."""

@@ -169,6 +169,9 @@ class Retriever:
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()
+        if self.quantizer.config.modality_code:  # a kind that the index lacks cannot be meant
+            first_codes = first_codes * np.isin(np.arange(first_codes.shape[1]), version.index.modalities)
+            first_codes /= first_codes.sum(1, keepdims=True).clip(np.finfo(np.float32).tiny)
         return [
             SearchResult(
                 hits=hits_per_query[i],

@@ -7,6 +7,7 @@ arguments of the command line are reported before anything slow is loaded.
 """
 
 import logging
+import math
 import os
 import re
 import time
@@ -31,6 +32,7 @@ MAX_EDITOR_UPLOAD = 256 * 2**20  # where visitors add many pictures at once
 UPLOAD_LIFETIME = 600  # seconds that an unused upload stays on disk
 CLIENT_UPLOADS = 128 * 2**20  # bytes that one client may upload within that time
 CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
+ALL_CLIENTS = 32  # times what one client may upload, all of them together
 MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
 CLOSED_PATHS = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
@@ -61,10 +63,10 @@ class Spent:
 
 
 class Budget:
-    """How much each client may use within a time window."""
+    """How much each client, and all of them together, may use within a time window."""
 
-    def __init__(self, limit: int, window: float):
-        self.limit, self.window = limit, window
+    def __init__(self, limit: int, window: float, total: float = math.inf):
+        self.limit, self.window, self.total = limit, window, total
         self.entries: deque[Spent] = deque()  # of all clients, oldest first
 
     def spend(self, client: str, amount: int) -> Spent:
@@ -75,7 +77,8 @@ class Budget:
     def exhausted(self, client: str) -> bool:
         while self.entries and time.monotonic() - self.entries[0].at > self.window:
             self.entries.popleft()
-        return sum(entry.amount for entry in self.entries if entry.client == client) >= self.limit
+        own = sum(entry.amount for entry in self.entries if entry.client == client)
+        return own >= self.limit or sum(entry.amount for entry in self.entries) >= self.total
 
 
 class Guard:
@@ -85,7 +88,8 @@ class Guard:
         """checks_host: refuse names of this server that are not among those of the policy."""
         self.app, self.policy, self.checks_host = app, policy, checks_host
         self.max_upload = MAX_EDITOR_UPLOAD if policy.editable else MAX_UPLOAD
-        self.uploads = Budget(CLIENT_EDITOR_UPLOADS if policy.editable else CLIENT_UPLOADS, UPLOAD_LIFETIME)
+        each = CLIENT_EDITOR_UPLOADS if policy.editable else CLIENT_UPLOADS
+        self.uploads = Budget(each, UPLOAD_LIFETIME, ALL_CLIENTS * each)
         self.failed_logins = Budget(MAX_FAILED_LOGINS, LOGIN_WINDOW)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

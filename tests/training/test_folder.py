@@ -179,6 +179,18 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     assert "new" not in capsys.readouterr().out
 
 
+def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(tmp_path, capsys):
+    records = [
+        {"img_path": f"{number}.png", "txt": text}
+        for number, text in enumerate(("一只狗", "ein Hund und eine Katze", "a dog"))
+    ]
+    command = [str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")]
+    main(command)
+    assert "2 of 3 texts are not English" in capsys.readouterr().out
+    with pytest.raises(UserError, match="was made with another --model, --pretrained or --seed"):
+        main([*command, "--seed", "5"])
+
+
 def test_with_texts_the_texts_can_be_found_too(tmp_path):
     records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(8)]
     main([str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")])

@@ -72,6 +72,14 @@ def test_a_budget_comes_back_after_its_window(monkeypatch):
     assert not budget.exhausted("ada") and not budget.entries
 
 
+def test_clients_together_have_a_budget_too():
+    budget = Budget(10, window=60, total=15)
+    budget.spend("a", 9)
+    assert not budget.exhausted("b")
+    budget.spend("b", 6)
+    assert budget.exhausted("c")
+
+
 def upload_scope():
     headers = [(b"content-length", b"60"), (b"host", b"localhost")]
     return {

@@ -161,7 +161,7 @@ def target_view(result: SearchResult, modality: Modality | None, forced: bool) -
 
 
 def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any]]:
-    """The three first codes by probability; `chosen` is that of the best generated ID."""
+    """The first codes by probability, without kinds that the index lacks; `chosen` is that of the best generated ID."""
     chosen = result.generated[0].codes[0] if result.generated else None
     shares = result.first_code_probabilities.astype(np.float64)
     most = shares.argmax()  # a rounded 1 is no certainty while others are possible
@@ -176,6 +176,7 @@ def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any
             "chosen": modality == chosen,
         }
         for modality in ordered
+        if shares[modality] > 0 or not forced  # kinds that the index has
     ]
 
 
