@@ -19,6 +19,7 @@ Shapes: m images, v words, c words of an image, d embedding dim, q queries, k ta
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -44,18 +45,7 @@ PATTERNS = (
     ("{}, {} and {}", "{} {} with {}"),
     ("{}, {}, {} and {}", "{} {} with {} and {}"),
 )  # of one to four words
-EVERYDAY = """
-    man woman boy girl child baby people crowd couple family friends team player face hand hair smile dog puppy cat
-    horse cow sheep bird fish animal tree flower grass leaves forest field garden park mountain hill rock sand beach sea
-    ocean wave lake river water snow ice rain sky cloud sun sunset night street road city building house room kitchen
-    window door wall fence bridge stairs bench table chair bed car truck bus bicycle motorcycle train boat airplane ball
-    toy game book phone computer camera sign letters map food fruit vegetables bread cake meat soup drink bottle cup
-    plate shirt dress trousers jacket coat hat shoes boots glasses bag jewellery uniform costume swimming running
-    jumping walking sitting standing lying sleeping playing climbing riding skating skiing surfing dancing singing
-    eating drinking cooking reading working fighting holding throwing catching looking smiling red orange yellow green
-    blue purple pink brown black white grey gold wooden metal stone striped spotted shiny dark bright small large old
-    new round tall indoors outdoors portrait close-up drawing painting logo pattern market restaurant shop office school
-    church museum stadium playground party wedding concert race parade"""  # what photographs often show
+EVERYDAY = Path(__file__).with_name("everyday_words.txt")  # what photographs often show
 MIN_IMAGES, MAX_IMAGES = 20, 20_000  # that are used as queries and targets
 TEXTS, TARGETS = 4, 3  # texts of an image; results of dense search that are the targets of a query
 HELD_OUT = 10  # one image in this number belongs to the validation split, one to the test split
@@ -150,7 +140,7 @@ def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
 
 def visual_words() -> list[str]:
     """(v,) words for visible things."""
-    return list(dict.fromkeys([*EVERYDAY.split(), *IMAGENET_CLASSNAMES]))
+    return list(dict.fromkeys([*EVERYDAY.read_text(encoding="utf-8").split(), *IMAGENET_CLASSNAMES]))
 
 
 def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
