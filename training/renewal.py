@@ -7,11 +7,12 @@ repeats what it has not finished.
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from genius.collections.draft import Content
-from genius.collections.folders import USED, Folder
+from genius.collections.folders import USED, Folder, read_reports
 from genius.collections.from_folders import build, named
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
@@ -32,8 +33,9 @@ def state(sources: Sequence[str]) -> str:
     states = []
     for name, folder in map(named, sources):
         for file in Folder(folder).files:
-            stat = (folder / file).stat(follow_symlinks=True)
-            states.append((name, file, stat.st_size, stat.st_mtime_ns))
+            with suppress(OSError):  # it is gone meanwhile, or a link to nothing
+                stat = (folder / file).stat()
+                states.append((name, file, stat.st_size, stat.st_mtime_ns))
     return hashlib.sha256(repr(sorted(states)).encode(errors="surrogateescape")).hexdigest()
 
 
@@ -103,7 +105,5 @@ def _digest(collection: Collection, image: str | None) -> bytes | None:
 
 def _pictures(root: Path) -> dict[tuple[str, ...], str]:
     """(dataset, file) -> checksum of each picture that is in a collection, if it was noted."""
-    table = root / FILES
-    lines = table.read_text(encoding="utf-8").splitlines() if table.exists() else []
-    rows = (line.split("\t") for line in lines)
-    return {(dataset, file): detail for dataset, file, outcome, detail in rows if outcome == USED and len(detail) == 64}
+    reports = ((dataset, report) for dataset, report in read_reports(root / FILES) if report.outcome == USED)
+    return {(dataset, report.file): report.detail for dataset, report in reports if len(report.detail) == 64}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from genius.collections import layout
+from genius.collections.folders import TEXT, TEXTS, USED, read_reports
 from genius.collections.images import check_image
 from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
@@ -89,6 +90,8 @@ class Checker:
         self._uninstructed: set[tuple[Path, tuple[int, Modality, Modality]]] = set()  # already reported
         self._dataset_ids: dict[str, int] = {}
         self._rows: dict[tuple[str, int, str], Path] = {}  # dataset, task and split of evaluation -> a query file
+        built = (self._collection.root / layout.FILES).is_file()
+        self._held: set[int] | None = set() if built else None  # checksums of texts and paths, to compare with folders
         self._opened: set[int] | None = set() if images else None  # checksums of the paths of images
         self._unopened: list[tuple[Path, int, str]] = []  # file and line of images that wait to be opened
 
@@ -114,6 +117,7 @@ class Checker:
             if file not in read:
                 message = "belongs to no query file; rename it to match one or remove it"
                 yield LineError(file, 0, message if file.is_file() else "is not a file; replace or remove it")
+        yield from self._sources()
         yield from self._evaluation_pools()
         yield from self._stages()
 
@@ -162,6 +166,8 @@ class Checker:
             elif known != item.modality:
                 kinds = f"{item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line"
                 yield problem(f"the candidate {item.id} is {kinds}")
+            if self._held is not None:
+                self._held.update(_checksum(content) for content in (item.text, item.image) if content)
             if self._contents.add(item, key):
                 if known == item.modality:
                     message = f"the candidate {item.id} has another text or image than in an earlier line"
@@ -275,6 +281,20 @@ class Checker:
             for (file, number, image), error in zip(waiting, readers.map(_image_error, paths), strict=True):
                 if error is not None:
                     yield LineError(file, number, f"the image {image!r:.100} cannot be used: {error}")
+
+    def _sources(self) -> Iterator[LineWarning]:
+        """What was read from folders, but is in no pool: nobody can find it."""
+        table = self._collection.root / layout.FILES
+        lost, held = {USED: 0, TEXT: 0}, self._held or set()
+        for dataset, report in read_reports(table):
+            if report.outcome == TEXT:
+                lost[TEXT] += _checksum(report.detail) not in held
+            elif report.outcome == USED and report.detail != TEXTS:
+                names = (f"images/{dataset}/{report.file.removeprefix(prefix)}" for prefix in ("", "images/"))
+                lost[USED] += not any(_checksum(name) in held for name in names)
+        for outcome, kind in ((USED, "pictures"), (TEXT, "texts")):
+            if lost[outcome]:
+                yield LineWarning(table, 0, f"{lost[outcome]:,} {kind} that were read are in no pool; build it again")
 
     def _evaluation_pools(self) -> Iterator[LineError]:
         """Evaluation searches the global pool of the split, the local pool of the row, and what both share."""

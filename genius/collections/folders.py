@@ -1,5 +1,6 @@
 """Walk through a folder once: the pictures in it, and what becomes of every other file."""
 
+import json
 import os
 import unicodedata
 from collections import Counter
@@ -9,9 +10,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from genius.collections.images import SUFFIXES
+from genius.collections.lines import text_lines
 from genius.errors import UserError, quoted
 
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
+TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
 HIDDEN_NAMES = frozenset(
     [
@@ -31,31 +34,44 @@ HIDDEN_NAMES = frozenset(
     ]
 ) | {"system volume information"}
 RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
-UNSUPPORTED_SUFFIXES = RAW | frozenset(
-    [
-        ".heic",
-        ".heif",
-        ".hif",
-        ".avif",
-        ".jxl",
-        ".jp2",
-        ".j2k",
-        ".psd",
-        ".xcf",
-        ".svg",
-        ".eps",
-        ".ico",
-        ".icns",
-        ".tga",
-        ".pcx",
-        ".ppm",
-        ".pgm",
-        ".pbm",
-        ".exr",
-        ".hdr",
-    ]
+SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers", ".parquet"})
+UNSUPPORTED_SUFFIXES = (
+    RAW
+    | SHEETS
+    | frozenset(
+        [
+            ".heic",
+            ".heif",
+            ".hif",
+            ".avif",
+            ".jxl",
+            ".jp2",
+            ".j2k",
+            ".psd",
+            ".xcf",
+            ".svg",
+            ".eps",
+            ".ico",
+            ".icns",
+            ".tga",
+            ".pcx",
+            ".ppm",
+            ".pgm",
+            ".pbm",
+            ".exr",
+            ".hdr",
+        ]
+    )
 )
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF")
+
+
+def read_reports(table: Path) -> Iterator[tuple[str, "FileReport"]]:
+    """Yield (dataset, report) for each line that `CollectionWriter.files` wrote, if the table is there."""
+    if table.is_file():
+        for _, line in text_lines(table):
+            dataset, *cells = (json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t"))
+            yield dataset, FileReport(*cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +203,8 @@ def _is_hidden(name: str) -> bool:
 def _remedy(suffix: str) -> str:
     if suffix in (".heic", ".heif", ".hif"):
         return "to read HEIC: pip install pillow-heif"
+    if suffix in SHEETS:
+        return "save a table as CSV"
     if suffix in RAW:
         return "develop camera raws to JPEG"
     return f"save {suffix} as JPEG or PNG"

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from genius.collections import wording
 from genius.collections.draft import Content, Draft, SourceImage
-from genius.collections.folders import COPY, UNREADABLE, USED, FileReport, account
+from genius.collections.folders import COPY, TEXT, UNREADABLE, USED, FileReport, account
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.rules import SourceEntry, apply_rules
@@ -103,6 +103,8 @@ def _write_dataset(
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))
     reports = [*reports, *source.others]
     writer.files((name, report.file, report.outcome, report.detail) for report in reports)
+    if not benchmark:  # whose captions may only ask
+        writer.files((name, entry.record.image, TEXT, text) for entry in entries for text in entry.record.captions)
     rows[0].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
 

@@ -1,7 +1,7 @@
 """Read a source: a folder of images, with or without a table that describes them.
 
-The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or Karpathy's JSON file (karpathy.py), or
-one text file beside each image. README.md lists its fields.
+The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `metadata` files in its folders, or
+Karpathy's JSON file (karpathy.py), or one text file beside each image. README.md lists its fields.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections.folders import OTHER, UNNAMED, UNSUPPORTED, USED, FileReport, Folder
+from genius.collections.folders import OTHER, TEXTS, UNNAMED, UNSUPPORTED, USED, FileReport, Folder
 from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import leaves_folder
 from genius.collections.lines import LineError, json_lines, validate
@@ -21,6 +21,7 @@ from genius.collections.tables import Row, file_text, table_rows
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
+METADATA = tuple(f"metadata{suffix}" for suffix in TABLES)  # in the folders of Hugging Face's image folders
 SPLIT_NAMES = {
     "train": "train",
     "val": "val",
@@ -44,6 +45,7 @@ class Record:
     captions: list[str] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
     qa: list[tuple[str, str]] = field(default_factory=list)
+    table: Path | None = None  # that has the line, if it is not the source's
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Source:
         if self.table is None:
             name = os.fsencode(self.folder / record.image).decode(errors="replace")
             return UserError(f"{name}: {message}")
-        return LineError(self.table, record.line, message)
+        return LineError(record.table or self.table, record.line, message)
 
     def name_error(self, record: Record) -> UserError | None:
         """What is wrong with the name of the image's file, if anything."""
@@ -91,6 +93,11 @@ def read_source(root: Path) -> Source:
     texts: set[str] = set()  # files beside images
     if table is None and karpathy is not None:
         table, records = karpathy, _merge(folder, karpathy, karpathy_rows(karpathy))
+    elif table is None and (inner := [Path(file) for file in sorted(folder.files) if Path(file).name in METADATA]):
+        table, records = root / inner[0], []
+        for file in inner:
+            records += _merge(folder, root / file, table_rows(root / file, notes), file.parent)
+        texts |= {file.as_posix() for file in inner}
     elif table is None:
         records = [Record(id=path, image=path, line=0) for path in folder.images]
         for record in records:
@@ -143,18 +150,21 @@ def _account(folder: Folder, records: list[Record], texts: set[str], table: Path
     used = texts | {PAIRS} | ({table.name} if table else set())
     unnamed = [FileReport(image, UNNAMED) for image in folder.images if image not in named]
     return unnamed + [
-        FileReport(other.file, USED, "texts") if other.outcome == OTHER and other.file in used else other
+        FileReport(other.file, USED, TEXTS) if other.outcome == OTHER and other.file in used else other
         for other in folder.others
         if other.file not in named
     ]
 
 
-def _merge(folder: Folder, table: Path, rows: Iterator[Row]) -> list[Record]:
-    """One record per image, in the order of the table; further rows for an image add captions."""
+def _merge(folder: Folder, table: Path, rows: Iterator[Row], inside: Path = Path()) -> list[Record]:
+    """One record per image, in the order of the table; further rows for an image add captions.
+
+    inside: the folder that its paths are relative to; one named train, val or test is the split of its images.
+    """
     by_image: dict[str, Record] = {}
     ids: set[str] = set()
     for number, row in rows:
-        record = _record(folder, table, number, row)
+        record = _record(folder, table, number, row, inside)
         known = by_image.get(record.image)
         if known is None:
             if record.id in ids:
@@ -172,14 +182,15 @@ def _merge(folder: Folder, table: Path, rows: Iterator[Row]) -> list[Record]:
     return list(by_image.values())
 
 
-def _record(folder: Folder, table: Path, number: int, row: dict[str, Any]) -> Record:
-    (name,) = validate(IMAGES, table, number, row.pop("image")).values()
-    texts = validate(TEXTS, table, number, row.pop("text"))
+def _record(folder: Folder, table: Path, number: int, row: dict[str, Any], inside: Path) -> Record:
+    (name,) = validate(IMAGE_CELLS, table, number, row.pop("image")).values()
+    texts = validate(TEXT_CELLS, table, number, row.pop("text"))
     fields: TableRow = validate(TABLE_ROW, table, number, row)
     if not name:
         raise LineError(table, number, "the row names no image; name its file, or remove the row")
+    name = (PurePosixPath(inside.as_posix()) / name).as_posix()
     try:
-        path = folder.find(PurePosixPath(name).as_posix()) or PurePosixPath(name.replace("\\", "/")).as_posix()
+        path = folder.find(name) or PurePosixPath(name.replace("\\", "/")).as_posix()
     except UserError as error:
         raise LineError(table, number, str(error)) from None
     captions = dict.fromkeys(filter(None, [*texts.values(), *fields.captions]))
@@ -187,10 +198,11 @@ def _record(folder: Folder, table: Path, number: int, row: dict[str, Any]) -> Re
         path if fields.id in (None, "") else str(fields.id),
         path,
         number,
-        fields.split,
+        fields.split or (SPLIT_NAMES.get(inside.parts[0].lower()) if inside.parts else None),
         [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
         _without_empty(fields.attributes | fields.model_extra),
         [(pair.q, pair.a) for pair in fields.qa if pair.q and pair.a],
+        table,
     )
 
 
@@ -233,7 +245,10 @@ class TableRow(BaseModel, extra="allow"):
 
 
 TABLE_ROW = TypeAdapter(TableRow)
-IMAGES, TEXTS = TypeAdapter(dict[str, ImagePath]), TypeAdapter(dict[str, Text])  # by the names of their columns
+IMAGE_CELLS, TEXT_CELLS = (
+    TypeAdapter(dict[str, ImagePath]),
+    TypeAdapter(dict[str, Text]),
+)  # by the names of their columns
 
 
 def _without_empty(attributes: dict[str, Any]) -> dict[str, Any]:

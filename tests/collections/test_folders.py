@@ -4,6 +4,7 @@ import unicodedata
 
 import pytest
 
+from genius.collections.checker import Checker
 from genius.collections.from_folders import build
 from genius.collections.images import HEIC
 from genius.collections.mbeir import Collection
@@ -152,3 +153,26 @@ def test_a_text_file_beside_a_picture_is_its_caption(tmp_path):
     (folder / "2.caption").write_text("two\n")
     (folder / "notes.txt").write_text("not of a picture")
     assert texts_of(folder, tmp_path / "built") == ["one", "two"]
+
+
+def test_tables_in_the_folders_of_an_image_folder_are_read_with_their_splits(tmp_path):
+    folder = photos(tmp_path / "x", "train/0.png", "train/1.png", "test/0.png")
+    (folder / "train/metadata.jsonl").write_text(
+        '{"file_name": "0.png", "text": "one"}\n{"file_name": "1.png", "text": "two"}\n'
+    )
+    (folder / "test/metadata.csv").write_text("file_name,text\n0.png,three\n")
+    found = {(record.image, record.split, *record.captions) for record in read_source(folder).records}
+    assert found == {("train/0.png", "train", "one"), ("train/1.png", "train", "two"), ("test/0.png", "test", "three")}
+
+
+def test_the_check_reports_pictures_and_texts_that_no_pool_holds(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "b.png")
+    (folder / "t.csv").write_text('image,text\na.png,"one ""two"""\nb.png,three\n')
+    build([str(folder)], tmp_path / "built")
+    said = "".join(map(str, Checker(tmp_path / "built").findings()))
+    assert "that were read" not in said
+    for file in (tmp_path / "built/cand_pool").rglob("*.jsonl"):
+        lines = [line for line in file.read_text().splitlines(True) if "b.png" not in line and "three" not in line]
+        file.write_text("".join(lines)) if lines else file.unlink()
+    said = "".join(map(str, Checker(tmp_path / "built").findings()))
+    assert "1 pictures that were read are in no pool" in said and "1 texts that were read are in no pool" in said
