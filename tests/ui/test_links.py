@@ -1,35 +1,15 @@
 """Addresses of the page, and what a run says about itself."""
 
-import re
-
 import pytest
 
 from genius.ui.common.about import COMMANDS, About, about_view
 from genius.ui.common.components import UI_FOLDER
-from genius.ui.common.links import FIELDS, parse_address
 from genius.ui.page import TABS
 from genius.ui.serving import page_head
 
 
-def test_what_the_browser_restores_is_sent_to_its_tab():
-    ask, code, tour = parse_address({"search": {"q": "a mug", "picture": "7:12", "typed": ["a", ""]}, "codes": "0.17"})
-    assert {name: value for name, value in ask.items() if value} == {
-        "text": "a mug",
-        "picture": "7:12",
-        "typed": ["a", ""],
-    }
-    assert (code, tour) == ("0.17", None) and parse_address({"tour": ""}) == (None, None, {"step": ""})
-
-
-@pytest.mark.parametrize("address", [None, [], "q=x", {"search": "q"}, {"codes": 3, "tour": ["1"]}])
-def test_an_address_that_is_none_asks_nothing(address):
-    assert parse_address(address) == (None, None, None)
-
-
-def test_the_script_knows_the_same_tabs_and_fields():
+def test_the_script_knows_the_same_tabs():
     script = (UI_FOLDER / "common/links.js").read_text()
-    (names,) = re.findall(r"const SEARCH = \[(.*?)\]", script)
-    assert {*FIELDS.values()} == {*re.findall(r"'(\w+)'", names), "upload"}
     assert "TAB_NAMES.includes(" in script and f"const TAB_NAMES = {[*TABS]};" in page_head()
 
 

@@ -136,7 +136,7 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
     ):
         callbacks.on_search(text, picture, instruction, None, "", [], *settings)
         assert engine.queries[-1][0].instruction == expected
-    text, _, instruction, _, _, shown, *_ = callbacks.on_ask({"text": "a mug"}, [], *settings)  # from an address
+    text, _, instruction, _, _, shown, *_ = callbacks.on_ask({"q": "a mug"}, [], *settings)  # from an address
     assert engine.queries[-1][0].instruction == shown["added"] == "Picture this." and (text, instruction) == (
         "a mug",
         "",
@@ -157,7 +157,7 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
     assert address(shown) == asked and shown.summary["address"] == ""
     assert shown.stored[0]["pictured"] == "1:300" and not shown.stored[0]["picture"]
     image = engine.queries[-1][0].image
-    send(page, "on_ask", {"text": "in red", "instruction": "Find one.", "picture": "1:300"})
+    send(page, "on_ask", {"q": "in red", "instruction": "Find one.", "picture": "1:300"})
     assert engine.queries[-1][0].image.tobytes() == image.tobytes()  # the address finds the same
     event = gr.EventData(None, {"instruction": "Find its page."})
     quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, "cosine", "both", "any")

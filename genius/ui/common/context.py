@@ -176,14 +176,14 @@ class Shared:
     """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
 
     tabs: gr.Tabs  # ids: those of genius.ui.page.TABS
-    ask: Signal  # {"text", "instruction", …} as in SearchCallbacks.on_ask: Search runs it
+    ask: Signal  # a search as the address has it (SearchRequest.address): Search runs it
     use_as_query: Signal  # an item id: Search takes the item as its query
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
     run_example: Signal  # place of one of the run's examples: Search runs it
     compare_example: Signal  # the same: Compare compares it
     map_view: Signal  # name of a map: Map shows it
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
-    tour: Signal  # {"step": "2"}: the tour shows it; "" ends it
+    tour: Signal  # a step such as "2": the tour shows it; "" ends it
     address: Signal  # {"search": {…}} or {"codes": "0.17"}: what the address of the page is to hold
     code_names: Panel  # {"0.17": "boat, sea"}: names of codes for the page's script, which keeps all it ever got
     code_pictures: CodePictures  # of codes that are pointed at

@@ -27,6 +27,7 @@ window.genius = (() => {
   const change = (part, value) => {
     const belongs = expected.delete(part) || shown[part] === null || (shown.tour ? part !== 'tour' : !['tour', 'tab', shown.tab].includes(part));
     if (same(shown[part], value)) return;
+    if (isNew && !belongs) write();    // the entry before
     shown[part] = value;
     isNew ||= !belongs;
     clearTimeout(timer);
@@ -42,7 +43,7 @@ window.genius = (() => {
   addEventListener('click', ({target}) => { opening ||= Boolean(target.closest('#tabs > .tab-wrapper')); }, true);
 
   return {
-    // What the address names and the page does not show. Searches have {} where there is none.
+    // The tab, and what the address names and the page does not show; no search is {}.
     restore: () => {
       const next = read(), message = {};
       for (const part of ['tour', 'search', 'codes']) {
@@ -54,9 +55,9 @@ window.genius = (() => {
       if (draft && message.search) message.search = {...message.search, typed: draft};
       draft = null;
       Object.assign(shown, next);
-      return [{message}];
+      const send = part => part in message ? {message: message[part], number: Math.random()} : null;    // as Signal does
+      return [{__type__: 'update', selected: shown.tab}, send('search'), send('codes'), send('tour')];
     },
-    tabOfAddress: () => read().tab,
     // The tab to select for a signal; what comes next belongs to the entry of that tab.
     openTab: name => {
       if (restoring.delete(name)) return shown.tab;

@@ -89,11 +89,10 @@ class SearchCallbacks:
         return self.search_item(id, stored, settings)
 
     def on_ask(self, message: Any, stored: Any, *settings: Any):
-        """Search for what another tab or the address of the page (links.parse_address) asks for: words, the picture of
-        an item or an upload beside them, an item, or an example. Nothing, from the address, empties the page.
-        typed: what the form held before the page was loaded again."""
+        """Search for what the address of the page asks for: words, the picture of an item or an upload beside them, an
+        item, or an example. Nothing empties the page. typed: what the form held before the page was loaded again."""
         asked = message if isinstance(message, dict) else {}
-        words = asked.get("text") or "", asked.get("instruction") or ""
+        words = asked.get("q") or "", asked.get("instruction") or ""
         if asked.get("example"):
             number = str(asked["example"])
             found = self.on_run_example(int(number) if number.isdecimal() else None, stored, *settings)
@@ -104,7 +103,7 @@ class SearchCallbacks:
             found = *form, None, "", *self.on_search(*form, asked.get("part"), "", stored, *settings)
         elif asked.get("picture"):
             found = self.search_with_picture(asked["picture"], *words, stored, settings)
-        elif any(words) or "typed" not in asked:
+        elif any(words):
             found = self.search_words(*words, stored, settings)
         else:
             found = *form_values(Query()), *self.nothing(stored)

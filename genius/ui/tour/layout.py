@@ -101,9 +101,8 @@ class TourCallbacks:
     def on_move(self, event: gr.EventData) -> tuple[Any, ...]:
         return self.on_step(getattr(event, "number", 1))
 
-    def on_address(self, address: Any) -> tuple[Any, ...]:
+    def on_address(self, number: Any) -> tuple[Any, ...]:
         """Open the step that the address of the page names, or close the tour if it names none."""
-        number = address.get("step") if isinstance(address, dict) else None
         if not isinstance(number, str) or not number.isdecimal():
             return (None,) * 5
         return self.on_step(int(number[:3]))

@@ -62,6 +62,7 @@ def test_an_uploaded_picture_comes_back_after_a_reload_and_by_back_with_what_is_
     page.get_by_label("Remove Image").click()
     page.locator("#summary .sentence").wait_for(state="detached")  # no old answer beside another picture, or none
     search(page, "mug")
+    page.wait_for_url("**q=mug**")
     page.go_back()
     page.locator("#summary .sentence").wait_for(state="detached")
     page.go_back()
