@@ -1,6 +1,13 @@
 // The address of the first run, from which the others lead. Not from the page's own address: a proxy may hide a part.
 const site = (window.gradio_config?.root ?? location.origin).replace(/\/run\/[^/]*\/?$/, '').replace(/\/$/, '');
 
+// Who signed in can sign out, in this browser alone.
+const {username} = window.gradio_config ?? {};
+const signOut = node('a', {class: 'sign-out', href: `${site}/logout?all_session=false`, title: `Signed in as ${username}`}, 'Log out');
+const addSignOut = () => requestAnimationFrame(() => username && element.querySelector('.guides').append(signOut));
+addSignOut();
+watch('value', addSignOut);
+
 const choice = (name, run) => node('li', {}, node('a',
   {href: `${site}/run/${encodeURIComponent(name)}/`, ...name === run ? {'aria-current': 'page'} : {}}, name));
 
