@@ -36,7 +36,7 @@ class RowCount:
     dataset: str
     candidates: int = 0
     queries: Counter[str] = field(default_factory=Counter)  # by split
-    notes: list[str] = field(default_factory=list)  # what became of the files, in the dataset's first row
+    notes: list[str] = field(default_factory=list)  # what became of the files, in the dataset's last row
 
     def __str__(self) -> str:
         queries = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
@@ -105,7 +105,7 @@ def _write_dataset(
     writer.files((name, report.file, report.outcome, report.detail) for report in reports)
     if not benchmark:  # whose captions may only ask
         writer.files((name, entry.record.image, TEXT, text) for entry in entries for text in entry.record.captions)
-    rows[0].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
+    rows[-1].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
 
 

@@ -7,13 +7,14 @@ python -m genius.index RUN compact           merge all segments into one, withou
 """
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
 from genius.commands import program, usage
 from genius.errors import UserError, exit_on_user_error
 from genius.index import update
-from genius.index.check import DriftReport, advice, description, problems
+from genius.index.check import TRAINING, DriftReport, advice, description, problems
 from genius.index.item_source import ItemSource, read_item_source
 from genius.index.store import Index
 from genius.index.versions import load_index, load_newer_index
@@ -79,7 +80,7 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
             "pictures it has for these ids; to replace them: add --replace"
         )
     if added.new:
-        _advise(opened(run))
+        _advise(run, opened(run))
     return 1 if added.unreadable else 0
 
 
@@ -105,7 +106,7 @@ def check(run: Path) -> int:
     drift = DriftReport.of(index)
     print(description(index, drift))
     print(f"problems: {count:,}")
-    if not _advise(index, drift):
+    if not _advise(run, index, drift):
         print("no need to train again")
     return 1 if count else 0
 
@@ -124,11 +125,13 @@ def opened(run: Path) -> Index:
     return index
 
 
-def _advise(index: Index, drift: DriftReport | None = None) -> bool:
+def _advise(run: Path, index: Index, drift: DriftReport | None = None) -> bool:
     """Print what to do. Returns whether there is anything."""
     sentences = advice(index, drift or DriftReport.of(index))
+    sources = Run(run).manifest.get("sources")  # of a run that training.folder made
+    again = shlex.join(["python", "-m", "training.folder", *sources, "ADDED", "NEW_RUN", "--train"]) if sources else ""
     for sentence in sentences:
-        print(sentence)
+        print(sentence.replace(TRAINING, again or TRAINING))
     return bool(sentences)
 
 

@@ -26,7 +26,8 @@ EXPECTED_FAR = 1 - QUANTILE
 MAX_FAR = 0.15  # share of added items that are far from their IDs; it was half for images of noise
 MIN_TRAINED = 50  # trained items of a modality that are enough to compare with
 MAX_BUCKET_GROWTH = 2.0  # times as many items in a bucket as after training
-TRAIN_AGAIN = "Train again on a collection with items like these: python -m training COLLECTION RUN"
+TRAINING = "python -m training COLLECTION RUN"
+TRAIN_AGAIN = f"Train again on a collection with items like these: {TRAINING}"
 LENGTH_TOLERANCE = 0.01  # by which the length of a stored embedding may differ from 1
 MAX_REMOVED = 0.5  # removed items that still take space, for each item of the index; of more the index is compacted
 
