@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -44,7 +43,7 @@ def query_notes(engine: Engine, query: Query, match: str, holds: str = "", engli
         notes.append(f"Words like “{found[0]}” are not understood; describe what you want instead.")
     words = None
     if len(text.split()) > SHORT:
-        words = engine.batcher.call(partial(words_read, engine.encoder, query))
+        words = engine.batcher.call(lambda: words_read(engine.encoder, query))
     if words is not None:
         notes.append(f"Only the first {words} words are read: from “{text.split()[words]}” on, nothing counts.")
     return notes
