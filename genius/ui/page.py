@@ -13,7 +13,7 @@ from genius.ui.api.layout import api_tab
 from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
-from genius.ui.common.about import about_view
+from genius.ui.common.about import About, about_view
 from genius.ui.common.components import UNQUEUED, Panel, present_targets
 from genius.ui.common.context import Context, ServedRun, Shared, Signal
 from genius.ui.compare.layout import compare_tab
@@ -109,4 +109,5 @@ def header_view(served: ServedRun, items: int, code_sizes: Sequence[int], device
         "run": served.name,
         "runs": list(served.run_names) if several else [],
         "tour": bool(served.examples),
+        "about": served.about != About(),
     }

@@ -22,6 +22,7 @@ from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
 from tests.hostile.test_inputs import PHOTO, saved
 from tests.search import tiny
+from tests.ui.browser.actions import act
 
 pytestmark = pytest.mark.browser
 TEXTS = (
@@ -156,7 +157,10 @@ def all_are_shown(visitor):
 def test_the_search_tab(visit):
     visitor = visit("search")
     page = visitor.page
-    page.locator("details.about summary").click()
+    page.get_by_label("More", exact=True).click()
+    page.get_by_role("button", name="About this collection").click()
+    page.locator("#examples .all").click()
+    page.evaluate("genius.setView('numbers', true)")
     all_are_shown(visitor)
     page.locator("#examples .example").nth(3).click()
     page.locator("#cards .card").first.wait_for()
@@ -166,9 +170,9 @@ def test_the_search_tab(visit):
     for text in TEXTS:
         page.fill("#text textarea", text)
         page.press("#text textarea", "Enter")
-        page.locator("#summary .sentence", has_text=text[:40]).first.wait_for()
+        page.locator("#summary .sentence", has_text=text[:40]).first.wait_for(state="attached")
     look(visitor)
-    page.locator("#cards .card").first.get_by_role("button", name="Why?").click()
+    act(page, 0, "Why?")
     page.locator("#why-tree .main-svg").first.wait_for()
 
 

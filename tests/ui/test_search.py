@@ -137,7 +137,7 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
         callbacks.on_search(text, picture, instruction, None, "", [], *settings)
         assert engine.queries[-1][0].instruction == expected
     text, _, instruction, _, _, shown, *_ = callbacks.on_ask({"q": "a mug"}, [], *settings)  # from an address
-    assert engine.queries[-1][0].instruction == shown["added"] == "Picture this." and (text, instruction) == (
+    assert engine.queries[-1][0].instruction == shown["asked"] == "Picture this." and (text, instruction) == (
         "a mug",
         "",
     )

@@ -89,7 +89,7 @@ def test_the_panels_of_a_search():
         "search",
         {
             "summary": summary(asked("red mug", Image.new("RGB", (2, 2))), weight=0.25),
-            "like an item": summary(replace(like, adds_instruction=True), Modality.PAIR, weight=1.0),
+            "like an item": summary(like, Modality.PAIR, weight=1.0),
             "emerged": summary(None, None, False)["aim"],
             "several": view.summaries([result(), result()], EXAMPLE),
             "column": view.column(result(), Query("mug", instruction="Find."), SearchOptions(), [b"webp", None], True),

@@ -55,7 +55,7 @@ def explain(event):
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
     hit = last.result.hits[2]
     search, why, figure, table = explain(hit.item.id, last)
-    assert search.last is last and (why["title"], why["label"]) == ("Why result 3", item_label(hit.item))
+    assert search.last is last and (why["title"], why["item"]["label"]) == ("Why result 3?", item_label(hit.item))
     assert why["ids"][0]["codes"] == list(hit.codes) and why["ids"][2]["codes"] == list(last.result.query_codes)
     assert f"to {hit.rank} " in why["sentences"][1] or f"at rank {hit.rank} " in why["sentences"][1]
     prefixes = {".".join(map(str, row["codes"])) for row in table["rows"]}
@@ -82,6 +82,6 @@ def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(event, eng
     picked = SimpleNamespace(column=1, id=hit.item.id)
     answer, id, section, search, why, *_ = event("on_why")(picked, (last, other), None, False)
     assert answer is other and search.last is other and id == hit.item.id
-    assert section["open"] and why["title"] == "Why result 2"
+    assert section["open"] and why["title"] == "Why result 2?"
     with pytest.raises(UserError, match="no longer there"):
         event("on_why")(picked, (last,), None, False)

@@ -6,10 +6,10 @@ const collection = ({title, held, paragraphs, ask}) => [
   paragraph(`It holds ${held}.`),
   ...paragraphs.map(paragraph),
   node('h2', {}, 'What to try'),
-  paragraph(`Upload a photograph and click a question below it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. `
+  paragraph(`Upload a photograph and click a question beside it${ask ? `, such as “${ask.replace(/\.$/, '')}”` : ''}. `
     + 'Other instructions give other results.'),
   paragraph('Or describe in words what you look for, or add words to a photograph.'),
-  paragraph('“Why?” on a result shows how its ID was generated; “More like this” searches with it.'),
+  paragraph('“Why?” on a result says why it came; “Similar” searches with it.'),
   paragraph('Uploaded pictures are only used for your searches; their files are deleted after ten minutes without use.'),
   paragraph('A small copy of the last one stays in memory until you search for something else, or for up to an hour '
     + 'after you close this page.')];

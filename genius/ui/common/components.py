@@ -16,7 +16,7 @@ from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.search.checks import MAX_TEXT
-from genius.ui.common.formatting import MODALITY_NAMES, suggest_instructions
+from genius.ui.common.formatting import suggest_instructions
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.security import UPLOAD_LIFETIME
 
@@ -33,6 +33,8 @@ LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder se
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.
 CAMERA = gr.WebcamOptions(mirror=False, constraints={"video": {"facingMode": {"ideal": "environment"}}})
 BEAMS_NOTE = "How many beginnings of IDs (the beam) are followed at once. More finds more but takes longer."
+EXPERT = "expert"  # class of what only “Show numbers” shows
+KINDS = {Modality.IMAGE: "Pictures", Modality.TEXT: "Texts", Modality.PAIR: "Both"}  # of results
 EDGES = ("left", "top", "right", "bottom")
 
 
@@ -121,7 +123,7 @@ def query_picture(name: str, height: int) -> UploadedImage:
         webcam_options=CAMERA,
         height=height,
         buttons=[],
-        placeholder="Drop a picture here\nor click to choose one",
+        placeholder="Add a picture",
         alt_text="Your picture",
         elem_id=name,
     )
@@ -131,7 +133,7 @@ def query_text(name: str, **layout: Any) -> gr.Textbox:
     """The words of a query. name: its elem_id."""
     return gr.Textbox(
         label="Description",
-        placeholder="What are you looking for?",
+        placeholder="Describe it, or ask about the picture",
         max_length=MAX_TEXT,
         lines=1,
         max_lines=4,
@@ -173,14 +175,14 @@ def target_choice(index: Index, name: str) -> gr.Radio:
         value="any",
         label="Kind of result",
         elem_id=name,
-        info="Any: the instruction decides. Otherwise only items of this kind are found.",
+        info="Auto: the instruction decides. Otherwise only items of this kind are found.",
     )
 
 
 def present_targets(index: Index) -> list[tuple[str, str]]:
     """(label, one of TARGETS) of each choice that finds something in the index."""
     present = map(Modality, np.flatnonzero(np.bincount(index.modalities)).tolist())
-    return [("Any", "any"), *((MODALITY_NAMES[modality], modality.name.lower()) for modality in present)]
+    return [("Auto", "any"), *((KINDS[modality], modality.name.lower()) for modality in present)]
 
 
 def weight_slider(weight: float, name: str) -> gr.Slider:

@@ -11,34 +11,44 @@ watch('value', addSignOut);
 const choice = (name, run) => node('li', {}, node('a',
   {href: `${site}/run/${encodeURIComponent(name)}/`, ...name === run ? {'aria-current': 'page'} : {}}, name));
 
-const action = (name, title, onClick) => button({class: 'plain', title}, onClick, name);
+const action = (name, title, onClick) => button({title}, onClick, name);
 
-// For a projector: large type, and nothing that needs explaining. Its address keeps it.
-const present = on => {
-  document.documentElement.classList.toggle('present', on);
+// A way to show the page, which its address keeps: `present`, for a projector, with large type and nothing that needs
+// explaining, and `numbers`, with all that the search knows, which the browser remembers, too.
+genius.setView = (name, on) => {
+  document.documentElement.classList.toggle(name, on);
   const url = new URL(location);
-  url.searchParams.delete('present');
-  if (on) url.searchParams.set('present', '1');
+  url.searchParams.delete(name);
+  if (on) url.searchParams.set(name, '1');
   history.replaceState(history.state, '', url);
 };
-const presenting = () => document.documentElement.classList.contains('present');
-present(new URL(location).searchParams.has('present'));
+genius.isView = name => document.documentElement.classList.contains(name);
+const asked = name => new URL(location).searchParams.has(name);
+genius.setView('present', asked('present'));
+genius.setView('numbers', asked('numbers') || localStorage.getItem('genius-numbers') === '1');
 
 const presenter = () => {
-  const name = () => presenting() ? 'Leave presenter view' : 'Presenter view';
+  const name = () => genius.isView('present') ? 'Leave presenter view' : 'Presenter view';
   return action(name(), 'Large type, without settings', clicked => {
-    present(!presenting());
+    genius.setView('present', !genius.isView('present'));
     clicked.textContent = name();
   });
 };
 
-const draw = ({facts, run, runs, tour}) => [node('header', {class: 'masthead'},
+const openAbout = () => {
+  const about = document.querySelector('#about details');
+  about.open = true;
+  genius.closeMenus();
+  about.querySelector('summary').focus();
+};
+
+const draw = ({facts, run, runs, tour, about}) => [node('header', {class: 'masthead'},
   node('span', {class: 'logo', 'aria-hidden': 'true'}, node('i', {}), node('i', {}), node('i', {})),
-  node('div', {},
-    node('h1', {}, 'GENIUS Explorer'),
-    node('p', {}, 'Search by generating the ID of the item you want, one code at a time.')),
-  node('div', {class: 'run'},
-    node('div', {class: 'guides'}, ...runs.length ? [node('nav', {'aria-label': 'Run'}, node('ul', {class: 'runs'},
-      ...runs.map(name => choice(name, run))))] : [], ...tour ? [action('Take the tour', 'A guided tour, about two minutes',
-      () => emit('tour', {}))] : [], presenter()),
-    node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact)))))];
+  node('h1', {}, 'GENIUS Explorer'),
+  node('div', {class: 'guides'},
+    ...runs.length ? [menu(run, {'aria-label': `Run: ${run}`}, node('nav', {'aria-label': 'Run'}, node('ul', {class: 'runs'},
+      ...runs.map(name => choice(name, run)))))] : [],
+    ...tour ? [action('Tour', 'A guided tour, about two minutes', () => emit('tour', {}))] : [],
+    menu('⋯', {'aria-label': 'More'}, presenter(),
+      ...about ? [action('About this collection', 'What it holds, and what an ID is', openAbout)] : [],
+      node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact))))))];

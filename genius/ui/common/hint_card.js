@@ -5,10 +5,18 @@ genius.setNames = names => {
   genius.fillMeanings();
 };
 
-// Elements that show the name of a code, which may come after them.
-genius.fillMeanings = () => document.querySelectorAll('[data-meaning]').forEach(meaning => {
-  meaning.textContent = genius.names[meaning.dataset.meaning] ?? '';
-});
+// The first word of a name; none where the items have no common meaning.
+genius.shortName = prefix => genius.names[prefix]?.match(/^(?!no common meaning)[^,]+/)?.[0];
+
+// Elements that show the name of a code, or its first word in place of what they show, which may come after them.
+genius.fillMeanings = () => {
+  document.querySelectorAll('[data-meaning]').forEach(meaning => {
+    meaning.textContent = genius.names[meaning.dataset.meaning] ?? '';
+  });
+  document.querySelectorAll('[data-short]').forEach(short => {
+    short.textContent = genius.shortName(short.dataset.short) ?? short.textContent;
+  });
+};
 
 // A small card shows the name of a code (data-prefix), or those of all codes of an ID, with typical pictures, and what a
 // term means (data-hint): for what the mouse points at, what has the keyboard's focus, or what a finger taps.

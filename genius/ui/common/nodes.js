@@ -41,6 +41,10 @@ const chips = ({codes, shared, within = false}) => {
 // What few people need.
 const folded = (name, ...children) => node('details', {class: 'folded-note'}, node('summary', {}, name), ...children);
 
+// Choices that a click opens, and any other click or Escape closes (search/keys.js).
+const menu = (name, attributes, ...children) => node('details', {class: 'menu'}, node('summary', attributes, name),
+  node('div', {class: 'choices'}, ...children));
+
 // Who made an item, and its license, in few lines; its tooltip says all, and where the item is from.
 const creditLine = provenance => {
   const {credit, licence, origin} = provenance ?? {};

@@ -1,5 +1,6 @@
 // The box lies over the picture of Gradio's own component, which draws the picture anew when it changes.
 const MIN_SIDE = .04;    // of the width or height; a smaller box is a slip of the hand
+const SMALL = 100;    // pixels; on a lower picture nobody can draw, so a click enlarges it first
 const EDGES = ['left', 'top', 'right', 'bottom'];
 const WHOLE = {left: 0, top: 0, right: 1, bottom: 1};
 const surface = node('div', {class: 'part-surface', 'aria-hidden': 'true'}, node('i', {class: 'part-box', hidden: ''}));
@@ -36,6 +37,7 @@ const isLargeEnough = box => box.right - box.left >= MIN_SIDE && box.bottom - bo
 
 const choose = box => {
   props.value = box;
+  drawing = false;
   redraw();
   emit('select', {});
 };
@@ -43,6 +45,7 @@ const choose = box => {
 // A finger scrolls the page, unless the visitor said that it should draw.
 surface.addEventListener('pointerdown', event => {
   if (event.button || (event.pointerType === 'touch' && !drawing)) return;
+  if (surface.clientHeight < SMALL) return toggle();
   event.preventDefault();
   surface.setPointerCapture(event.pointerId);
   start = pointOf(event);
@@ -85,11 +88,12 @@ const edgeForm = box => {
 
 const draw = box => {
   surface.classList.toggle('drawing', drawing);
+  component?.classList.toggle('marking', drawing);
   drawBox(box);
   if (!shownSource) return [];
   const buttons = [button({class: 'plain', 'aria-pressed': String(drawing)}, toggle,
     drawing ? 'Drag a box on the picture' : 'Mark a part')];
-  if (box) buttons.push(button({class: 'plain whole'}, () => { drawing = false; choose(null); }, 'Whole picture'));
+  if (box) buttons.push(button({class: 'plain whole'}, () => choose(null), 'Whole picture'));
   return [node('div', {class: 'part', role: 'group', 'aria-label': 'Part of the picture to search'},
     node('p', {class: 'label', 'data-announced': ''}, box ? 'Only the marked part is searched.'
       : 'To search only a part of the picture, drag a box over it.'),

@@ -68,7 +68,7 @@ const draw = value => {
   slider.addEventListener('input', show);
   show();
   const close = button({class: 'plain'}, () => {
-    document.querySelector('#cards .blends')?.focus();    // this panel ends, with what has the focus in it
+    document.querySelector('.acted')?.focus();    // this panel ends, with what has the focus in it
     emit('closed', {});
   }, 'Close');
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));

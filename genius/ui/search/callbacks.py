@@ -214,7 +214,7 @@ class SearchCallbacks:
     def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
         """A request of one query, with an instruction of the page where the visitor gave none."""
         used = instruction or default_instruction(self.served.about, text, image)
-        return SearchRequest([Query(text, image, used)], adds_instruction=used != instruction, **origin)
+        return SearchRequest([Query(text, image, used)], **origin)
 
     def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> SearchOutputs:
         """Search, and return what the tab shows. Raises UserError."""
@@ -255,8 +255,8 @@ class SearchCallbacks:
         english = any("English" in paragraph for paragraph in about)
         summary["notes"] = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english)
         return (
-            summary | {"address": NO_ADDRESS if request.upload else ""},
-            {"columns": [cards], "exports": exports(answers, self.served.name)},
+            summary | {"address": NO_ADDRESS if request.upload else "", "exports": exports(answers, self.served.name)},
+            {"columns": [cards]},
             view.generated(result, weight),
         )
 
@@ -267,8 +267,9 @@ class SearchCallbacks:
             for answer in answers
         ]
         return (
-            view.summaries([answer.result for answer in answers], example),
-            {"columns": columns, "exports": exports(answers, self.served.name)},
+            view.summaries([answer.result for answer in answers], example)
+            | {"exports": exports(answers, self.served.name)},
+            {"columns": columns},
             None,
         )
 

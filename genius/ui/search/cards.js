@@ -1,17 +1,4 @@
-const LONG = 260;    // characters; longer texts fold
 let least = 0;       // results of a smaller cosine are dimmed; it stays from search to search
-
-const written = text => {
-  const shown = node('p', {class: 'words'}, text);
-  if (text.length <= LONG) return [shown];
-  shown.classList.add('folded');
-  const toggle = more => {
-    const folded = shown.classList.toggle('folded');
-    more.textContent = folded ? 'Show all' : 'Show less';
-    more.setAttribute('aria-expanded', String(!folded));
-  };
-  return [shown, button({class: 'more', 'aria-expanded': 'false'}, toggle, 'Show all')];
-};
 
 const moved = ({rank, generated_rank}, {by}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
@@ -20,21 +7,23 @@ const moved = ({rank, generated_rank}, {by}) => {
     `${generated_rank} → ${rank}`);
 };
 
-const action = (name, title, onClick) => button({title}, onClick, name);
-
-const actions = (data, column) => node('div', {class: 'actions'},
-  action('Why?', 'Explain how this result was found', clicked => {
-    const chosen = clicked.closest('.card');
-    element.querySelectorAll('.card').forEach(card => card.classList.toggle('chosen', card === chosen));
-    emit('why', {column, id: data.id});
-    genius.reveal(document.getElementById('why-open'));
-  }),
-  action('More like this', 'Search with this item as the query', () => emit('use_as_query', {id: data.id})),
-  action('Blend', 'Mix the query with this result, step by step', clicked => {
-    element.querySelector('.blends')?.classList.remove('blends');
-    clicked.classList.add('blends');    // the focus returns there (blend.js)
-    emit('blend', {column, id: data.id});
-  }));
+// What is done with a result ('why', 'use_as_query', 'use_picture', 'blend'; Gradio looks for these names), on its card
+// and in Why. clicked: the button, to which the focus may return.
+genius.act = (name, id, clicked) => {
+  const column = panelData().columns.findIndex(({cards}) => cards.some(card => card.id === id));
+  document.querySelectorAll('.acted').forEach(other => other.classList.remove('acted'));
+  clicked?.classList.add('acted');
+  emit(name, {column, id});
+};
+const ACTIONS = [
+  ['Why?', 'Explain how this result was found', 'why'],
+  ['Similar', 'Search with this item as the query', 'use_as_query'],
+  ['Use', 'Search with this picture; your words and instruction stay. You can also drag it to the query.', 'use_picture'],
+];
+const act = (name, card, id, clicked) => {
+  if (name === 'why') element.querySelectorAll('.card').forEach(other => other.classList.toggle('chosen', other === card));
+  genius.act(name, id, clicked);
+};
 
 // A result's picture becomes the query's by its button, or dragged there.
 const ITEM = 'application/x-genius-item';
@@ -47,12 +36,10 @@ for (const type of ['dragover', 'dragleave', 'drop']) document.addEventListener(
   if (type === 'drop') emit('use_picture', {id: event.dataTransfer.getData(ITEM)});
 }, true);
 
-const picture = data => {
-  const image = node('img', {src: data.picture, alt: data.text ? '' : data.label, draggable: 'true'});
-  image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, data.id));
-  return node('div', {class: 'shown'}, image, action('Use picture',
-    'Search with this picture; your words and instruction stay. You can also drag it to the query.',
-    () => emit('use_picture', {id: data.id})));
+const picture = ({picture: src, text, title, id}) => {
+  const image = node('img', {src, alt: text ? '' : title, draggable: 'true'});
+  image.addEventListener('dragstart', ({dataTransfer}) => dataTransfer.setData(ITEM, id));
+  return node('div', {class: 'shown'}, image);
 };
 
 const SIMILARITY = 'How alike query and item are: the cosine of their embeddings, the numbers that stand for them; at most 1.';
@@ -64,38 +51,40 @@ const meanings = ({by, score, score_name: scoreName}) => folded('What these numb
     ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) =>
     node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
-const card = ({query_row, hints}, column) => data => {
-  const head = node('div', {class: 'head'}, node('span', {class: 'rank'}, String(data.rank)));
-  if (data.generated_rank !== null) head.append(moved(data, hints));
-  head.append(node('span', {class: `badge ${data.modality}`}, data.name));
-  const body = node('div', {class: 'body'});
-  if (data.picture) body.append(picture(data));
-  if (data.text) body.append(...written(data.text));
-  const made = node('li', {class: `card ${data.modality}`}, head, body,
-    node('div', {class: 'foot'},
+// One Tab stop, which opens Why; what a mouse finds beside it is in there, too.
+const card = ({query_row, hints}) => data => {
+  const {id, rank, title, rest, modality} = data;
+  const made = node('li', {class: `card ${modality}`});
+  const open = clicked => act('why', made, id, clicked);
+  const words = [...title ? [node('b', {}, title)] : [], ...rest ? [node('span', {class: 'words'}, rest)] : []];
+  const actions = ACTIONS.filter(([name]) => name !== 'Use' || data.picture).map(([name, hint, event]) =>
+    button({title: hint, tabindex: '-1'}, clicked => act(event, made, id, clicked), name));
+  made.append(...data.picture ? [picture(data)] : [],
+    button({class: 'title', 'aria-label': `Result ${rank}: ${title || rest}`}, open, node('span', {class: 'rank'}, String(rank)), ...words),
+    node('div', {class: 'over'}, ...creditLine(data.provenance), node('div', {class: 'actions'}, ...actions)),
+    node('div', {class: 'foot expert'},
       node('dl', {},
         fact('similarity', data.cosine, SIMILARITY),
         fact(hints.score_name, data.score, hints.score)),
+      node('span', {}, node('span', {class: `badge ${modality}`}, data.name), ' ', ...data.generated_rank === null ? [] : [moved(data, hints)]),
       chips(data),
-      ...creditLine(data.provenance),
-      node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${data.id}${data.row === query_row ? ' (your query)' : ''}`),
-      actions(data, column)));
-  made.dataset.likeness = data.likeness;
+      node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${id}${data.row === query_row ? ' (your query)' : ''}`)));
+  Object.assign(made.dataset, {id, likeness: data.likeness});
+  made.addEventListener('click', ({target}) => target.closest('button, .foot') || open());
   return made;
 };
 
-const list = (found, column) => found.cards.length
-  ? node('ol', {class: 'cards'}, ...found.cards.map(card(found, column)))
-  : node('div', {class: 'empty'},
-    node('h2', {}, 'Nothing found'),
+const list = found => {
+  if (found.cards.length) return node('ol', {class: 'cards'}, ...found.cards.map(card(found)));
+  return node('div', {class: 'empty'}, node('h2', {}, 'Nothing found'),
     node('p', {}, 'Nothing fits this search. Try other words or another kind of result.'));
+};
 
 // The results of one instruction among several.
-const column = (found, place) => node('section', {class: 'instruction'},
-  node('div', {class: 'summary'},
-    node('h2', {}, found.instruction), ...firstCodes(found.aim),
-    node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(found.best))),
-  list(found, place));
+const column = found => node('section', {class: 'instruction'},
+  node('div', {class: 'question'}, node('h2', {}, found.instruction), node('div', {class: 'expert'}, ...firstCodes(found.aim),
+    node('p', {class: 'best'}, node('span', {class: 'label'}, 'best ID '), chips(found.best)))),
+  list(found));
 
 // A slider that dims what is less alike, at once and without another search.
 const threshold = shown => {
@@ -116,19 +105,9 @@ const threshold = shown => {
 
 const draw = value => {
   if (!value) return [node('div', {class: 'empty start'},
-    node('h2', {}, 'No search yet'),
-    node('p', {class: 'ask'}, 'Upload a picture, type a description, or both, then press Enter. '
-      + 'The instruction says whether you want an image, a text or both.'),
-    node('p', {class: 'how'}, 'The model generates the IDs of the items it expects, code by code: first the '
-      + 'modality (image, text or both), then from coarse to fine. Each ID leads to its items, which are then ordered by how well they fit your query.'),
-    node('p', {}, node('span', {class: 'codes'}, ...['modality', 'coarse', 'finer', '…'].flatMap((code, level) =>
-      [level ? ' · ' : '', node('span', {class: 'code'}, code)]))))];
-  const {columns, exports} = value;
-  const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0], 0)];
-  shown[0].querySelector('.card')?.classList.add('chosen');
-  if (!exports.length) return shown;
-  return [node('div', {class: 'tools'}, threshold(shown),
-    node('div', {class: 'actions'}, node('span', {class: 'label'}, 'Save as'), ...exports.map(saveButton),
-      action('HTML', 'Save as one page with all pictures, which opens without this server',
-        () => emit('save_page', {})))), meanings(columns[0].hints), ...shown];
+    node('p', {}, 'The model writes the ID of what it expects, code by code: first the kind of item (image, text or both), '
+      + 'then from coarse to fine. Each ID leads to its items, which are then ordered by how well they fit your query.'))];
+  const {columns} = value;
+  const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0])];
+  return [node('div', {class: 'tools expert'}, threshold(shown), meanings(columns[0].hints)), ...shown];
 };

@@ -7,11 +7,11 @@ const task = ({given, targets}) => {
   return line;
 };
 
-// After a search the cards are one line, until they are unfolded.
+// The first are cards to begin with, and chips once something was searched, until all are unfolded as cards.
 const unfold = (strip, open) => {
   const all = strip.querySelector('.all');
   strip.classList.toggle('open', open);
-  all.textContent = open ? 'Show fewer' : 'Show all';
+  all.textContent = open ? 'Show fewer' : `All ${strip.querySelectorAll('li').length}`;
   all.setAttribute('aria-expanded', String(open));
 };
 
@@ -32,9 +32,9 @@ const example = (data, place) => {
 const draw = value => {
   if (!value) return [];
   const strip = node('section', {class: 'examples', 'aria-label': 'Examples'});
-  const all = button({class: 'all'}, () => unfold(strip, !strip.classList.contains('open')));
-  strip.append(node('div', {class: 'top'}, node('h2', {}, 'Try one'),
-    node('p', {}, 'One click runs it.'), all), node('ol', {}, ...value.cards.map(example)));
+  const all = button({class: 'link all'}, () => unfold(strip, !strip.classList.contains('open')));
+  strip.append(node('h2', {}, 'Try one of these, or use your own photo'),
+    node('ol', {}, ...value.cards.map(example)), all);
   unfold(strip, false);
   return [strip];
 };

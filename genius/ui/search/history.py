@@ -132,7 +132,6 @@ class SearchRequest:
     pictured: str = ""  # id of the item whose picture is searched with
     upload: str = ""  # file of the visitor's own picture
     part: dict[str, float] | None = None  # of the upload, if not all of it is searched
-    adds_instruction: bool = False  # the visitor gave none, so the page did
 
     @property
     def query(self) -> Query:

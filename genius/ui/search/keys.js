@@ -24,15 +24,48 @@ document.addEventListener('keydown', event => {
   event.stopPropagation();
   document.getElementById(field.getAttribute('aria-controls'))?.setAttribute('tabindex', '-1');
 }, true);
-// Arrow keys move along the tabs, and the first stop of the Tab key leads to the results.
-document.addEventListener('keydown', ({key, target}) => {
-  const step = {ArrowLeft: -1, ArrowRight: 1}[key];
-  if (!step || target.getAttribute('role') !== 'tab') return;
-  const tabs = [...target.parentElement.querySelectorAll('[role=tab]')];
-  const next = tabs[(tabs.indexOf(target) + step + tabs.length) % tabs.length];
-  next.focus();
-  next.click();
+
+// What lies over the page closes by Escape, which leaves the focus where it was opened, and by a click elsewhere.
+genius.closeMenus = (inside = null) => {
+  for (const opened of document.querySelectorAll('details.menu[open] > summary, .popover > .label-wrap.open')) {
+    if (inside && opened.parentElement.contains(inside)) continue;
+    if (!inside && opened.parentElement.contains(document.activeElement)) opened.focus();
+    opened.click();
+  }
+};
+document.addEventListener('pointerdown', ({target}) => {    // a list of choices hangs elsewhere in the page
+  if (!target.closest('[role=listbox]')) genius.closeMenus(target);
 });
+
+// The chips and the answer line are one Tab stop each. Arrow keys move within them, from card to card, and among tabs.
+{
+  const BARS = '#chips:not(:has(.label-wrap.open)), #summary .answer-line, #target, [role=tablist]', STOPS = 'button, summary, input, .levels';
+  const seen = (bar, stops) => [...bar.querySelectorAll(stops)].filter(one => one.checkVisibility() && !one.disabled);
+  const leave = (bar, stops) => {
+    const others = seen(bar, stops).filter(one => one !== document.activeElement);
+    const before = others.map(one => one.getAttribute('tabindex'));
+    others.forEach(one => one.setAttribute('tabindex', '-1'));
+    setTimeout(() => others.forEach((one, place) => before[place] === null ? one.removeAttribute('tabindex')
+      : one.setAttribute('tabindex', before[place])));
+  };
+  const rowLength = cards => cards.findIndex(card => card.offsetTop !== cards[0].offsetTop);
+  document.addEventListener('keydown', event => {
+    const {key, target} = event;
+    if (key === 'Escape') genius.closeMenus();
+    const card = target.closest?.('#cards .card'), bar = card ?? target.closest?.(BARS);
+    if (!bar || target.closest('.menu .choices')) return;
+    if (key === 'Tab') return card || leave(bar, STOPS);
+    const all = card ? seen(document.getElementById('cards'), '.title') : seen(bar, STOPS);
+    const down = card ? Math.max(1, rowLength(all.map(one => one.closest('.card')))) : 1;
+    const by = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -down, ArrowDown: down}[key];
+    const next = by && all[all.indexOf(card ? card.querySelector('.title') : target) + by];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    if (next.matches('[role=tab], [type=radio]')) next.click();
+  });
+}
+// The first stop of the Tab key leads to the results.
 document.body.prepend(button({class: 'skip'}, () => {
   const results = document.getElementById('results');
   results.tabIndex = -1;

@@ -8,6 +8,7 @@ import gradio as gr
 from genius.search.checks import MAX_BEAMS
 from genius.ui.common.components import (
     BEAMS_NOTE,
+    EXPERT,
     LATEST,
     SEARCHES,
     UNLIMITED,
@@ -53,10 +54,14 @@ class Form(NamedTuple):
     part: PartOfPicture
     pictured: gr.Textbox  # hidden: id of the item whose picture it is; empty for the visitor's own
     suggestions: Panel  # instructions to pick for the picture
+    examples: Panel
     text: gr.Textbox
     instruction: gr.Dropdown
     go: gr.Button
-    settings: list[gr.components.Component]  # in the order of callbacks.search_options
+    history: gr.Accordion
+    past: Panel  # in the history
+    target: gr.Radio
+    settings: list[gr.components.Component]  # with the target, in the order of callbacks.search_options
 
 
 def search_tab(context: Context, tab: gr.Tab) -> None:
@@ -64,19 +69,16 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     shared, callbacks = context.shared, SearchCallbacks(context)
     stored = gr.BrowserState([], storage_key=f"genius-history-{context.served.name}", secret=SECRET)
     answers, newest = gr.State(()), gr.State(Newest())
-    with gr.Row(elem_id="search"):
-        with gr.Column(scale=1, min_width=300, elem_id="ask"):
+    with gr.Column(elem_id="search"):
+        with gr.Column(elem_id="ask"):
             form = form_for(context)
-            with gr.Accordion("History", open=False, elem_id=HISTORY) as history:
-                past = Panel("history", "search/history.js", history_view([]))
-        with gr.Column(scale=3, min_width=320, elem_id="results"):
-            examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
+        with gr.Column(elem_id="results"):
             summary = Panel("summary", "search/summary.js")
             strip = strip_panel(context, answers, newest)
             cards = Panel("cards", "search/cards.js")
             why_panel(context, cards, answers, newest)
             blend = blend_panel(context, cards, answers, newest)
-            generated = Panel("generated", "search/generated.js")
+            generated = Panel("generated", "search/generated.js", elem_classes=EXPERT)
 
     query_fields = [form.text, form.picture, form.instruction]
     form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.form_values
@@ -87,33 +89,39 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     quick_fields = [form.text, form.picture, form.part, form.pictured]
     searches = (  # what triggers a search, its callback, its inputs besides history and settings, and what it fills in
         (partial(gr.on, form_triggers), callbacks.on_search, form_fields, []),
-        (examples.select, callbacks.on_example, [], form_fields),
-        (past.select, callbacks.on_history, [], form_fields),
+        (form.examples.select, callbacks.on_example, [], form_fields),
+        (form.past.select, callbacks.on_history, [], form_fields),
         (shared.ask.sent, callbacks.on_ask, [shared.ask], form_fields),
         (shared.run_example.sent, callbacks.on_run_example, [shared.run_example], form_fields),
         (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query], form_fields),
         (cards.use_picture, callbacks.on_picture, [form.text, form.instruction, shared.last_query], form_fields),
         (form.suggestions.select, callbacks.on_quick, quick_fields, [form.instruction]),
     )
-    for trigger in (*form_triggers, *(trigger for trigger, *_ in searches[1:])):
+    any_kind = gr.Textbox("any", visible="hidden", elem_id="any-kind")
+    events = []
+    for trigger, callback, inputs, filled in searches:
+        kept = callback in (callbacks.on_search, callbacks.on_picture)  # others say what kind of result they want
+        target = form.target if kept else any_kind
         # before the search: Gradio waits for each listener of a signal before it calls the next one
-        trigger(None, None, None, js="() => { genius.say('Searching…'); }", **UNQUEUED)
-    events = [
-        trigger(
-            newest_only(callback),
-            [*inputs, stored, *form.settings, newest],
-            [*filled, *outputs],
-            trigger_mode="always_last",
-            **event_options,
+        searching = "() => { genius.say('Searching…'); return 'any'; }"
+        for one in form_triggers if callback == callbacks.on_search else [trigger]:
+            one(None, None, None if kept else form.target, js=searching, **UNQUEUED)
+        settings = [target if setting is form.target else setting for setting in form.settings]
+        events.append(
+            trigger(
+                newest_only(callback),
+                [*inputs, stored, *settings, newest],
+                [*filled, *outputs],
+                trigger_mode="always_last",
+                **event_options,
+            )
         )
-        for trigger, callback, inputs, filled in searches
-    ]
     told = OtherTabs(context.served.name).share(events, stored)
-    told.then(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)  # it is chosen from by place
+    told.then(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)  # chosen by place
     search_with_chosen(cards.use_as_query, shared)
     gr.on(None, None, None, None, js=TYPE_AT_ONCE, **UNQUEUED)  # when the page is loaded
     page = Download("saved-page")
-    cards.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
+    summary.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
     asked_kind = gr.Textbox("any", visible="hidden", elem_id="asked-kind")  # one of TARGETS
     gr.on([form.text.change, form.picture.change], None, query_fields[:2], asked_kind, js=ASKED_KIND, **UNQUEUED)
     asked_kind.change(
@@ -124,45 +132,50 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     form.picture.input(
         newest_only(callbacks.on_other_picture), [answers, stored, newest], [form.instruction, *outputs], **LATEST
     )
-    for trigger in (history.expand, shared.searched.while_open(HISTORY)):
-        trigger(callbacks.on_stored, stored, past, trigger_mode="always_last", **UNQUEUED)
+    for trigger in (form.history.expand, shared.searched.while_open(HISTORY)):
+        trigger(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)
 
 
 def form_for(context: Context) -> Form:
-    """Lay out the left side: the query and the settings, which start at the run's own."""
+    """Lay out the line that asks, and below it what helps to ask: questions about the picture, or examples;
+    options, which start at the run's own; and the history."""
     engine = context.engine
     index, has_ranker = engine.index, engine.has_ranker
-    picture = query_picture("picture", height=220)
-    part = PartOfPicture("part", "picture")
+    picture = query_picture("picture", height=64)
     pictured = gr.Textbox(visible="hidden", elem_id="pictured")
-    suggestions = Panel("quick", "search/quick.js")
     text = query_text("text")
-    kind_of_result = "What kind of result you want. Choose one or write your own."
-    instruction = query_instruction(index, "instruction", info=kind_of_result)
+    target = target_choice(index, "target")
+    context.targets.append(target)
     go = gr.Button("Search", variant="primary", elem_id="go")
-    with gr.Accordion("Settings", open=False, elem_id="settings"):
-        target = target_choice(index, "target")
-        context.targets.append(target)
-        beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
-        k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
-        orders = [("Ranker", "ranker"), ("Similarity", "cosine"), ("ID score", "score")]
-        order = gr.Radio(
-            orders if has_ranker else orders[1:],
-            value="ranker" if has_ranker else "cosine",
-            label="Order by",
-            info=RANKER_NOTE
-            * has_ranker
-            + "Similarity compares question and item directly, as in the paper. ID score: "
-            "as the IDs were found, without a look at the items.",
-            elem_id="order",
-        )
-        mode = gr.Radio(
-            [("Both", "both"), ("Generate", "generate"), ("Scan", "scan")],
-            value="both",
-            label="Find by",
-            info="Generate writes IDs code by code, as in the paper. Scan compares the question with every ID.",
-            elem_id="mode",
-        )
-        weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
+    with gr.Row(elem_id="chips"):
+        suggestions = Panel("quick", "search/quick.js")
+        part = PartOfPicture("part", "picture")
+        examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
+        with gr.Accordion("Options", open=False, elem_id="settings", elem_classes="popover"):
+            kind_of_result = "What kind of result you want. Choose one or write your own."
+            instruction = query_instruction(index, "instruction", info=kind_of_result)
+            beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
+            k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
+            orders = [("Ranker", "ranker"), ("Similarity", "cosine"), ("ID score", "score")]
+            order = gr.Radio(
+                orders if has_ranker else orders[1:],
+                value="ranker" if has_ranker else "cosine",
+                label="Order by",
+                info=RANKER_NOTE
+                * has_ranker
+                + "Similarity compares question and item directly, as in the paper. ID score: "
+                "as the IDs were found, without a look at the items.",
+                elem_id="order",
+            )
+            mode = gr.Radio(
+                [("Both", "both"), ("Generate", "generate"), ("Scan", "scan")],
+                value="both",
+                label="Find by",
+                info="Generate writes IDs code by code, as in the paper. Scan compares the question with every ID.",
+                elem_id="mode",
+            )
+            weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
+        with gr.Accordion("History", open=False, elem_id=HISTORY, elem_classes="popover") as history:
+            past = Panel("history", "search/history.js", history_view([]))
     settings = [beams, k, order, mode, target, weight]
-    return Form(picture, part, pictured, suggestions, text, instruction, go, settings)
+    return Form(picture, part, pictured, suggestions, examples, text, instruction, go, history, past, target, settings)

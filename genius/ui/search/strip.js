@@ -1,5 +1,5 @@
 const STEP = 240, ALL = 1700;    // milliseconds: of a column, and at most of all columns
-let timer;
+let timer, open = false;    // open: the steps are shown, which stays from search to search
 
 // Items of a level: thumbnails, then the first words of those without a picture.
 const shown = (rows, items) => {
@@ -99,6 +99,17 @@ const player = (strip, columns, first, done) => {
   return {controls: calm ? [] : [control], stop};
 };
 
+// The steps in one line, until one ID is left: a picture, a name and the number of items of each.
+const path = ({columns, items}) => {
+  const steps = columns.filter(({items: left, settled}, place) => !settled && left !== columns[place - 1]?.items);
+  return node('ol', {}, ...steps.map(({code, items: left, rows}) => {
+    const seen = rows.map(row => items[row]).find(one => one.picture);
+    const name = !code ? 'All items' : code.name ? `${code.name}s` : `code ${code.code}`;
+    return node('li', {}, ...seen ? [node('img', {src: seen.picture, alt: ''})] : [],
+      node('span', code && !code.name ? {'data-short': code.prefix, 'data-prefix': code.prefix} : {}, name), ' ', node('b', {}, left));
+  }));
+};
+
 const draw = value => {
   clearInterval(timer);
   timer = undefined;
@@ -106,13 +117,23 @@ const draw = value => {
   const {title, sentence, note, meaning: meanings, columns, paths, branched, play, unnamed} = value;
   const levels = table(value), ask = () => { if (unnamed) emit('name', {}); };
   requestAnimationFrame(genius.fillMeanings);
-  const {controls, stop} = player(levels, columns, play, ask);
-  const section = node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
+  open ||= branched;
+  const {controls, stop} = player(levels, columns, open ? play : columns.length, ask);
+  const steps = node('div', {class: 'steps', id: 'steps'},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...controls),
     node('p', {class: 'sentence', 'data-announced': ''}, sentence),
     scrollRegion('The ID, level by level', 'levels', levels),
     node('p', {class: 'note'}, `${note} Click another code to see what it would have found.`),
     folded('What these numbers mean', ...meanings.map(words => node('p', {}, words))));
+  const show = toggle => {
+    steps.hidden = !open;
+    toggle.textContent = open ? 'Hide the steps' : 'Show the steps';
+    toggle.setAttribute('aria-expanded', String(open));
+  };
+  const toggle = button({class: 'link', 'aria-controls': 'steps'}, clicked => { open = !open; show(clicked); });
+  show(toggle);
+  const section = node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
+    node('div', {class: 'path'}, node('span', {class: 'label'}, 'Found by narrowing:'), path(value), toggle), steps);
   section.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
   return [section];
 };

@@ -1,20 +1,42 @@
+const changeInstruction = () => {
+  document.querySelector('#settings > .label-wrap:not(.open)')?.click();
+  setTimeout(() => document.querySelector('#instruction input').focus(), 50);
+};
+
+const numbers = () => {
+  const box = node('input', {type: 'checkbox'});
+  box.checked = genius.isView('numbers');
+  box.addEventListener('change', () => {
+    genius.setView('numbers', box.checked);
+    localStorage.setItem('genius-numbers', box.checked ? '1' : '');
+  });
+  return node('label', {title: 'Scores, codes, probabilities and times'}, box, ' Show numbers');
+};
+
+const save = (files, address) => menu('Save', {}, ...files.map(saveButton),
+  button({title: 'Save as one page with all pictures, which opens without this server'}, () => emit('save_page', {}), 'HTML'),
+  ...address ? [node('p', {class: 'label address'}, address)] : []);
+
 const draw = value => {
   if (!value) return [];
-  const {title, provenance, added, part, aim, sentence, weighed, address, match, notes, stages} = value;
-  const parts = title ? [node('h2', {}, title), ...creditLine(provenance)] : [];
+  const {heading, match, title, provenance, asked, part, aim, sentence, weighed, address, notes, stages, exports} = value;
+  if (scrollY) requestAnimationFrame(() => scrollTo({top: 0}));
+  const answer = node('div', {class: 'answer-line'}, node('h2', {'data-announced': sentence}, heading));
+  if (match) answer.append(node('span', {class: `match ${match.split(' ')[0]}`}, match));
+  if (title) answer.append(node('span', {class: 'titled'}, title), ...creditLine(provenance));
+  if (aim) answer.append(node('p', {class: 'asked'}, asked ? `asked: “${asked}” ` : 'no instruction ',
+    button({class: 'link', title: 'Ask in other words, or for another kind of result'}, changeInstruction, 'change')));
+  answer.append(node('span', {class: 'ways'}, numbers(), ...exports.length ? [save(exports, address)] : []));
+  const parts = [answer];
   if (part) parts.push(node('p', {class: 'marked'}, node('img', {src: part, alt: 'The marked part of your picture'}),
     'Only this part of your picture was searched.'));
-  if (aim) parts.push(...firstCodes(aim));
-  parts.push(node('p', {class: 'sentence', 'data-announced': ''}, sentence));
-  if (added) parts.push(node('p', {class: 'own-question'}, 'You gave no instruction, so the page asked: ', node('b', {}, added)));
-  parts.push(...[match, ...notes].filter(Boolean).map(note => node('p', {class: 'far', 'data-announced': ''}, note)));
-  if (address) parts.push(node('p', {class: 'label address'}, address));
-  parts.push(node('details', {class: 'times'}, node('summary', {}, 'Where the time went'),
-    node('div', {class: 'bar thin', 'aria-hidden': 'true'},
-      ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),
-    node('ul', {'aria-label': 'time per stage'}, ...stages.map((stage, place) =>
-      node('li', {class: `stage${place}`}, `${stage.name} `, node('b', {}, stage.time), ` ${stage.note}.`))),
-    ...weighed ? [node('p', {class: 'label'}, weighed)] : []));
-  if (innerWidth < 768) requestAnimationFrame(() => element.scrollIntoView({block: 'start'}));
+  parts.push(...notes.map(note => node('p', {class: 'far', 'data-announced': ''}, note)));
+  parts.push(node('div', {class: 'expert'}, ...aim ? firstCodes(aim) : [], node('p', {class: 'sentence'}, sentence),
+    node('details', {class: 'times'}, node('summary', {}, 'Where the time went'),
+      node('div', {class: 'bar thin', 'aria-hidden': 'true'},
+        ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),
+      node('ul', {'aria-label': 'time per stage'}, ...stages.map((stage, place) =>
+        node('li', {class: `stage${place}`}, `${stage.name} `, node('b', {}, stage.time), ` ${stage.note}.`))),
+      ...weighed ? [node('p', {class: 'label'}, weighed)] : [])));
   return [node('section', {class: 'summary'}, ...parts)];
 };

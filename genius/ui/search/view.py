@@ -7,7 +7,7 @@ import numpy as np
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
-from genius.schema import GeneratedID, Hit, Modality, Query, SearchOptions, SearchResult, provenance_of
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.ui.common.formatting import (
     MODALITY_NAMES,
     MODALITY_PLURALS,
@@ -16,6 +16,7 @@ from genius.ui.common.formatting import (
     data_uri,
     describe_query,
     identifier,
+    item_label,
     item_view,
     milliseconds,
     number,
@@ -24,6 +25,8 @@ from genius.ui.common.formatting import (
 )
 from genius.ui.search.history import SearchRequest
 
+LONGEST_HEADWORD = 60  # characters
+RESULT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "illustrated page"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 HINTS = {  # what the numbers of a card are
     "by": "its ID",
@@ -83,18 +86,25 @@ def summary(
     """
     query, is_part = request.query, bool(request.part)
     return {
+        "heading": heading(result.hits),
+        "match": f"{result.match} match" if result.match else "",
+        "notes": [],
         "title": request.title,
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
-        "added": query.instruction if request.adds_instruction else "",
+        "asked": query.instruction,
         "part": data_uri(small_webp(query.image)) if is_part and query.image else None,
         "aim": target_view(result, modality, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
         "weighed": weight_sentence(weight),
-        "match": f"{result.match} match" if result.match else "",
-        "notes": [],
         "stages": stages([result]),
     }
+
+
+def heading(hits: Sequence[Hit]) -> str:
+    """How many results, and of what kind if they are all of one."""
+    kinds = {hit.item.modality for hit in hits}
+    return count(len(hits), RESULT_NAMES[kinds.pop()] if len(kinds) == 1 else "result")
 
 
 def ranking_sentence(result: SearchResult, items: int) -> str:
@@ -118,16 +128,17 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
     time = milliseconds(sum(sum(result.milliseconds.values()) for result in results))
     query = describe_query(Query(example.text, example.picture))
     return {
-        "title": example.title,
+        "heading": example.title,
+        "match": "",
+        "notes": [],
+        "title": "",
         "provenance": None,
-        "added": "",
+        "asked": "",
         "part": None,
         "aim": None,
         "sentence": f"{query[0].upper()}{query[1:]}, with {count(len(results), 'instruction')}, in {time}.",
         "weighed": "",
         "address": "",
-        "match": "",
-        "notes": [],
         "stages": stages(results),
     }
 
@@ -215,6 +226,7 @@ def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: 
     return {
         "row": hit.row,
         **item_view(hit.item, picture),
+        **headline(hit.item),
         "rank": hit.rank,
         "generated_rank": hit.generated_rank if reranked else None,
         "likeness": round(hit.cosine, 4),
@@ -222,6 +234,17 @@ def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: 
         "score": number(hit.log_prob, 2),
         **identifier(hit.codes, query_codes),
     }
+
+
+def headline(item: Item) -> dict[str, str]:
+    """What stands above the rest of an item: the words before a colon, or all words of a short one. Of a picture
+    without words, what its source says that it shows."""
+    head, colon, rest = item.text.partition(": ")
+    if colon and len(head) <= 2 * LONGEST_HEADWORD:
+        return {"title": head, "rest": rest}
+    if len(item.text) > LONGEST_HEADWORD:
+        return {"title": "", "rest": item.text}
+    return {"title": item.text or item_label(item).partition(": ")[2] or item_label(item), "rest": ""}
 
 
 def generated(result: SearchResult, decoder_weight: float) -> dict[str, Any] | None:

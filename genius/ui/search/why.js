@@ -16,41 +16,54 @@ const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row
   ...levels.map(level => node('td', {}, figures[level] ?? '–')));
 
 // What one part of the ranker adds to or takes from the score.
-const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, name), node('td', {}, share),
-  node('td', {class: 'share'}, node('span', {class: bar < 0 ? 'lowers' : 'raises', style: `width: ${Math.abs(bar) * 50}%`})));
+const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, name), node('td', {class: 'expert'}, share),
+  node('td', {class: 'share', title: share}, node('span', {class: bar < 0 ? 'lowers' : 'raises', style: `width: ${Math.abs(bar) * 50}%`})));
+
+// The smallest group that it belongs to, which Codes shows.
+const group = ({prefix, codes, items}) => button({}, () => emit('select', {value: prefix}), `${items} share `,
+  node('span', {'data-short': prefix}, `the first ${codes} codes`), ' ▸');
+
+const act = (name, event, id) => button({}, clicked => genius.act(event, id, clicked), name);
 
 const draw = value => {
   if (!value) {
     return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search…')];
   }
-  const {title, label, name, modality, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
+  const {title, item, plain, group: near, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];
+  requestAnimationFrame(genius.fillMeanings);
   return [node('section', {class: 'why', 'aria-label': title},
-    node('h2', {}, `${title} `, node('span', {class: `badge ${modality}`}, name),
-      node('span', {class: 'label'}, ` ${label}`)),
-    node('div', {class: 'sentences', 'data-announced': ''}, ...sentences.map(one => node('p', {class: 'sentence'}, one))),
-    node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
+    node('h2', {}, `${title} `, node('span', {class: `badge ${item.modality}`}, item.name)),
+    node('div', {class: 'which'}, ...item.picture ? [node('img', {src: item.picture, alt: item.text ? '' : item.label})] : [],
+      node('div', {}, node('p', {class: 'in-short', 'data-announced': ''}, plain), ...creditLine(item.provenance))),
+    ...item.text ? [node('p', {class: 'words'}, item.text)] : [],
+    node('div', {class: 'actions'}, act('Similar', 'use_as_query', item.id),
+      ...item.picture ? [act('Use this picture', 'use_picture', item.id)] : [], act('Blend', 'blend', item.id)),
     ...(shares.length ? [
-      node('h3', {}, 'What the ranker weighed'),
+      node('h3', {}, 'What spoke for it'),
       node('table', {class: 'shares'}, node('tbody', {}, ...shares.map(share))),
-      node('p', {class: 'note'}, 'How much each part raises or lowers this result, compared with the average candidate. The ranker orders the results '
-        + 'by their sum.')] : []),
-    scrollRegion('Its codes, level by level', 'scroll',
-      node('table', {},
-        node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
-          ...levels.map(level => node('th', {scope: 'col'}, String(level))))),
-        node('tbody', {},
-          ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
-          ...steps.map(row => step(row, levels))))),
-    node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'Marked'), ': the first codes that an ID shares with this '
-      + 'result; in this result’s own row, those it shares with the best generated ID. ', note),
-    folded('What these numbers mean', node('p', {}, 'Probability: among all codes of the level. Codes that lead to no item are ruled '
-      + 'out (masked). log p adds up the logarithms of the probabilities; 0 is certain. The score orders the IDs.')),
-    node('h3', {}, 'Beam tree'),
-    node('ul', {class: 'legend'},
-      node('li', {class: 'this'}, 'this result'),
-      ...legend.map(fate => node('li', {class: fate.key}, fate.name)),
-      node('li', {class: 'masked'}, 'probability of codes that lead to no item, ruled out (masked)')),
-    node('p', {class: 'note'}, 'The beginnings of IDs that the search followed at once (its beam). Each column is a level, the best on top; '
-      + 'thicker lines are more probable codes. Click a point to see its items in Codes.'))];
+      node('p', {class: 'note'}, 'How much each part raises or lowers this result, compared with the average candidate.')] : []),
+    node('h3', {}, 'Where it belongs'),
+    node('div', {class: 'actions'}, group(near), button({}, () => emit('open_map', {}), 'Show on the map ▸')),
+    node('div', {class: 'expert'},
+      ...sentences.map(one => node('p', {class: 'sentence', 'data-announced': ''}, one)),
+      node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
+      scrollRegion('Its codes, level by level', 'scroll',
+        node('table', {},
+          node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
+            ...levels.map(level => node('th', {scope: 'col'}, String(level))))),
+          node('tbody', {},
+            ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
+            ...steps.map(row => step(row, levels))))),
+      node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'Marked'), ': the first codes that an ID shares with this '
+        + 'result; in this result’s own row, those it shares with the best generated ID. ', note),
+      folded('What these numbers mean', node('p', {}, 'Probability: among all codes of the level. Codes that lead to no item are ruled '
+        + 'out (masked). log p adds up the logarithms of the probabilities; 0 is certain. The score orders the IDs.')),
+      node('h3', {}, 'Beam tree'),
+      node('ul', {class: 'legend'},
+        node('li', {class: 'this'}, 'this result'),
+        ...legend.map(fate => node('li', {class: fate.key}, fate.name)),
+        node('li', {class: 'masked'}, 'probability of codes that lead to no item, ruled out (masked)')),
+      node('p', {class: 'note'}, 'The beginnings of IDs that the search followed at once (its beam). Each column is a level, the best on top; '
+        + 'thicker lines are more probable codes. Click a point to see its items in Codes.')))];
 };

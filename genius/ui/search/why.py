@@ -10,24 +10,28 @@ import numpy as np
 from genius.errors import UserError
 from genius.explore.beam_figure import FATES, beam_figure, format_probability, format_softmax
 from genius.explore.beam_tree import BeamTree, Fate, beam_tree
+from genius.explore.code_names import CodeNamer
+from genius.explore.code_patterns import format_pattern
 from genius.explore.explanation import Explanation, dense_ranks, explain
 from genius.schema import Hit, Modality, SearchResult
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
+from genius.trie.code_table import CodeTable
+from genius.ui.common import links
+from genius.ui.common.components import EXPERT, LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, base_layout
-from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, is_prefix, item_label, number
+from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, is_prefix, item_view, number
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import Newest, if_still_shown
 
 PATHS = 10  # drawn unless all are asked for
 PART_NAMES = (  # of RANKER_PARTS
-    "Similarity",
-    "Similarity of the model’s features",
+    "Likeness to your question",
+    "Likeness of its features",
     "Closeness to its codes",
-    "Probability of its ID",
-    "Probability of its first code",
+    "How expected its ID was",
+    "How expected its kind was",
 )
 MODALITY_NAME = "Kind of item"
 RETRACED = "Your search only scanned the IDs; what it would have written is added here."
@@ -99,6 +103,11 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         hit = search.hit(id)
         reason = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
         told = explanation(reason, search.tree, len(search.result.generated), last.result, first_codes)
+        told |= {
+            "item": item_view(hit.item, engine.index.thumbnail(hit.row)),
+            "plain": plain_sentence(hit, last),
+            "group": group(context.namer, CodeTable(engine.versions.current.pool_of(None).table), hit.codes),
+        }
         return replace(search, explained_id=id), told, *draw(search, hit, all_prefixes)
 
     explain_newest = if_still_shown(explained, "why")
@@ -118,14 +127,16 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             "why-tree",
             "The beam tree: which prefixes the search considered, level by level. The table below has the same data.",
             after_text=True,
+            elem_classes=EXPERT,
         )
         all_prefixes = gr.Checkbox(
             False,
             label="Draw every beginning of an ID that was considered",
             elem_id="why-every",
+            elem_classes=EXPERT,
             info=f"Otherwise only the ways to the {PATHS} best IDs and to this result",
         )
-        with gr.Accordion("The tree as a table", open=False, elem_id="why-rows"):
+        with gr.Accordion("The tree as a table", open=False, elem_id="why-rows", elem_classes=EXPERT):
             table = Panel("why-prefixes", "search/why_prefixes.js")
 
     inputs, outputs = [shared.explained_id, shared.last_query, search, all_prefixes], [search, panel, figure, table]
@@ -145,8 +156,27 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         [figure, table],
         **LATEST,
     )
+    panel.open_map(None, None, shared.tabs, js=links.SELECT_TAB.format("genius.openTab('map')"), **UNQUEUED)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)
+
+
+def plain_sentence(hit: Hit, last: LastQuery) -> str:
+    """In one sentence, for everybody, why a result stands where it does."""
+    if last.result.order == "score":
+        return f"Its ID was the {ordinal(hit.rank)} of those that the search expected most."
+    asked = Modality.of(last.query.text, last.query.image)
+    query = {Modality.TEXT: "words", Modality.IMAGE: "picture", Modality.PAIR: "picture and words"}[asked]
+    best = "best" if hit.rank == 1 else f"{ordinal(hit.rank)} best"
+    return f"Of the {count(last.result.candidates, 'item')} that were compared closely, it fits your {query} {best}."
+
+
+def group(namer: CodeNamer, table: CodeTable, codes: Sequence[int]) -> dict[str, Any]:
+    """The smallest group of items with a name that the codes lead to, or else those that share the first two."""
+    prefixes = [tuple(codes[:level]) for level in range(len(codes), 1, -1)]
+    named = (prefix for prefix in prefixes if (name := namer.name(prefix)) and name.words)
+    prefix = next(named, tuple(codes[:2]))
+    return {"prefix": format_pattern(prefix, "."), "codes": len(prefix), "items": f"{len(table.match(prefix)):,}"}
 
 
 def explanation(
@@ -156,7 +186,7 @@ def explanation(
 
     tree: everything that the beam search considered. result: of the visitor's search.
     """
-    hit, modality = reason.hit, reason.hit.item.modality
+    hit = reason.hit
     ids = [
         {"name": name, "opens": opens, **identifier(codes, hit.codes)}
         for name, opens, codes in (
@@ -167,10 +197,7 @@ def explanation(
     ]
     ids[0]["shared"] = reason.shared
     return {
-        "title": f"Why result {hit.rank}",
-        "label": item_label(hit.item),
-        "name": MODALITY_NAMES[modality],
-        "modality": modality.name.lower(),
+        "title": f"Why result {hit.rank}?",
         "sentences": sentences(reason, tree, beams, result.order != "score"),
         "flags": flags(reason),
         "note": "" if result.trace and result.trace.levels else RETRACED,

@@ -13,7 +13,19 @@ def search(page: Page, text: str) -> None:
     """Type words, press Enter and wait for the results."""
     page.fill("#text textarea", text)
     page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for()
+    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for(state="attached")
+
+
+def act(page: Page, place: int, name: str) -> None:
+    """Use a button of the card at that place, or, where it has none, of Why."""
+    card = page.locator("#cards .card").nth(place)
+    card.hover()
+    if name in ("Why?", "Similar", "Use"):
+        card.get_by_role("button", name=name).click()
+        return
+    card.get_by_role("button", name="Why?").click()
+    page.locator("#why h2", has_text=f"Why result {place + 1}?").wait_for()
+    page.locator("#why").get_by_role("button", name=name).click()
 
 
 def point_at(element: Locator, hint: Locator) -> None:

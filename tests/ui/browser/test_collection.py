@@ -33,7 +33,7 @@ def results(visit, picture):
     page.locator("#picture img").wait_for()
     page.click("#go")
     page.locator("#cards .card").first.wait_for()
-    return [line.split()[1] for line in page.locator("#cards .item").all_inner_texts()]
+    return [line.split()[1] for line in page.locator("#cards .item").all_text_contents()]
 
 
 def test_a_picture_is_added_found_and_removed(visit, served, photo):

@@ -76,7 +76,7 @@ def test_a_stream_that_ends_early_is_a_lost_connection_upon_which_the_page_loads
     page.locator("#cards .panel > *").first.wait_for()
     page.fill("#text textarea", "A blue cup.")
     page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text="A blue cup.").wait_for()
+    page.locator("#summary .sentence", has_text="A blue cup.").wait_for(state="attached")
     page.close()
 
 

@@ -113,8 +113,8 @@ def test_what_an_item_says_is_shown_and_runs_nothing(visit, served):
         open_tab(page, name)
     open_tab(page, "search")
     search(page, HOSTILE)  # as a query it comes back in the summary
-    assert HOSTILE in page.locator("#summary .sentence").inner_text()
-    assert page.locator("#cards .words").first.inner_text() == HOSTILE and page.locator("img[src=x]").count() == 0
+    assert HOSTILE in page.locator("#summary .sentence").text_content()
+    assert page.locator("#cards .title b").first.inner_text() == HOSTILE and page.locator("img[src=x]").count() == 0
 
 
 def test_two_visitors_never_see_each_others_state(visit):

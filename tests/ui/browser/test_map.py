@@ -133,7 +133,7 @@ def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page.get_by_role("tab", name="Search").click()
     page.fill("#text textarea", "a red dog")
     page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text="a red dog").wait_for()
+    page.locator("#summary .sentence", has_text="a red dog").wait_for(state="attached")
     page.get_by_role("tab", name="Map").click()
     page.locator("#map-figure .textpoint", has_text="your search").wait_for()
     assert page.locator("#map-figure .textpoint", has_text="1").count() >= 1

@@ -11,7 +11,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
-    page = visit()
+    page = visit("/?numbers=1")
+    page.click("#settings button")
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#picture img").wait_for()
     page.fill("#instruction input", "Find one like this.")
@@ -27,7 +28,7 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     assert card.locator(".code").count() == 9
     for image in page.locator("#cards img").all():
         assert image.evaluate("image => image.naturalWidth") > 0
-        beside = image.evaluate("image => Boolean(image.closest('.card').querySelector('.words'))")
+        beside = image.evaluate("image => Boolean(image.closest('.card.pair'))")
         assert bool(image.get_attribute("alt")) != beside, "a screen reader hears what a picture shows once"
     ids = page.locator("#cards .card .codes")
     assert ids.first.get_attribute("aria-label") == "ID " + ", ".join(ids.first.locator(".code").all_inner_texts())
@@ -49,14 +50,15 @@ def test_the_way_to_search_is_chosen(visit, served):
 def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):
     page = visit()
     page.locator(".example", has_text="Changed").click()
-    page.locator("#summary h2", has_text="Changed").wait_for()
+    page.locator("#summary .titled", has_text="Changed").wait_for()
     query, _ = served.engine.queries[-1]
     assert page.input_value("#text textarea") == query.text == "in dark blue"
+    page.click("#settings button")
     assert page.input_value("#instruction input") == query.instruction
     page.locator("#picture img").wait_for()
     assert page.locator("#cards .card").count() == 10
     page.click("#go")  # the form holds all that was asked
-    page.locator("#summary h2").wait_for(state="detached")
+    page.locator("#summary .titled").wait_for(state="detached")
     again, _ = served.engine.queries[-1]
     assert (again.text, again.instruction, again.image.size) == (query.text, query.instruction, query.image.size)
 
@@ -84,7 +86,7 @@ def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
     assert first.locator(".wanted").first.is_visible()
     search(page, "mug")
     assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wanted").first.is_visible()
-    unfold = strip.get_by_role("button", name="Show all")
+    unfold = strip.get_by_role("button", name="All ")
     unfold.click()
     assert first.locator(".wanted").first.is_visible()
     page.locator(".example", has_text="In words").click()  # folds them again
@@ -101,6 +103,7 @@ def test_a_question_below_an_uploaded_picture_searches_with_one_click(visit, ser
     question.press("Enter")
     page.locator("#cards .card").first.wait_for()
     query, _ = served.engine.queries[-1]
+    page.click("#settings button")
     assert query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
     assert query.image.size == (256, 256)
     page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
@@ -110,13 +113,14 @@ def test_a_question_below_an_uploaded_picture_searches_with_one_click(visit, ser
 def test_a_photo_from_the_camera_is_searched(visit, served):
     page = visit()
     page.context.grant_permissions(["camera"])
+    page.hover("#picture")
     page.get_by_label("Capture from camera").click()
     page.get_by_text("Click to Access Webcam").click()
     page.wait_for_function("document.querySelector('#picture video')?.videoWidth > 0")  # before, a click does nothing
     page.get_by_label("capture photo").click()
     page.locator("#quick button").first.wait_for()
     page.click("#go")
-    page.locator("#summary .sentence", has_text="the picture").wait_for()
+    page.locator("#summary .sentence", has_text="the picture").wait_for(state="attached")
     assert served.engine.queries[-1][0].image.size == (640, 480)
 
 
@@ -130,12 +134,13 @@ def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo, ask
     page.wait_for_timeout(300)
     assert not page.locator("#summary .sentence").count()
     release()
-    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
+    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for(state="attached")
     assert not page.locator("[data-waiting]").count()
 
 
 def drag(page, under, left, top, right, bottom):
     """Draw a box on the picture; the edges are shares of it."""
+    page.get_by_role("button", name="Mark a part").click()
     area = page.locator(f"{under} .part-surface").bounding_box()
     x, y, width, height = (area[name] for name in ("x", "y", "width", "height"))
     page.mouse.move(x + left * width, y + top * height)
@@ -164,13 +169,14 @@ def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
     page = visit()
     search(page, "mug")
     card = page.locator("#cards .card.pair").first
-    id = card.locator(".item").inner_text().removeprefix("item ")
+    id = card.locator(".item").text_content().removeprefix("item ")
     if how == "button":
-        card.get_by_role("button", name="Use picture").click()
+        card.hover()
+        card.get_by_role("button", name="Use").click()
     else:
         card.locator("img").drag_to(page.locator("#picture"))
     page.locator("#picture img").wait_for()
-    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for()
+    page.locator("#summary .sentence", has_text="“mug” and the picture").wait_for(state="attached")
     query, _ = served.engine.queries[-1]
     assert query.text == "mug" and query.image is not None
     assert asked(page, "picture") == {"q": "mug", "picture": id}
@@ -178,7 +184,7 @@ def test_the_picture_of_a_result_becomes_that_of_the_query(visit, served, how):
 
 def test_other_words_keep_the_picture_of_a_result_until_the_visitor_changes_it(visit, served, photo):
     page = visit("/?q=in+blue&picture=1:300")
-    page.locator("#summary .sentence", has_text="“in blue” and the picture").wait_for()
+    page.locator("#summary .sentence", has_text="“in blue” and the picture").wait_for(state="attached")
     search(page, "in red")
     page.wait_for_url("**q=in+red**")
     assert asked(page, "picture") == {"q": "in red", "picture": "1:300"}
@@ -186,6 +192,6 @@ def test_other_words_keep_the_picture_of_a_result_until_the_visitor_changes_it(v
     page.get_by_label("Remove Image").click()
     upload(page, photo)
     page.click("#go")
-    page.locator("#summary .address", has_text="does not include your picture").wait_for()
+    page.locator("#summary .address", has_text="does not include your picture").wait_for(state="attached")
     assert served.engine.queries[-1][0].image.size == (256, 256)
     page.wait_for_url(lambda url: "picture=" not in url)

@@ -42,12 +42,13 @@ def served(tmp_path_factory):
 
 
 def current(page):
-    return page.locator(".runs [aria-current=page]").inner_text()
+    return page.locator(".runs [aria-current=page]").text_content()
 
 
 def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit, served):
     page = visit()
     assert current(page) == NAMES[0]
+    page.get_by_label("Run:").press("Enter")
     page.get_by_role("navigation", name="Run").get_by_role("link", name=NAMES[1]).press("Enter")
     page.wait_for_url("**/run/toy%20world/")
     page.get_by_text(f"Loading the run {NAMES[1]}").wait_for()
@@ -60,14 +61,18 @@ def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit, 
 def test_on_a_phone_the_runs_and_the_picture_come_first(visit, theme):
     page = visit(f"/?__theme={theme}", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    tops = [page.locator(part).bounding_box()["y"] for part in (".runs", "#tabs", "#picture", "#examples", "#text")]
-    assert tops == sorted(tops) and tops[2] < 500
+    tops = [page.locator(part).bounding_box()["y"] for part in (".guides", "#picture", "#examples")]
+    assert tops == sorted(tops) and tops[2] < 300
+    assert (
+        page.locator("#text").bounding_box()["y"] < 200
+        and page.get_by_role("tab", name="Search").bounding_box()["y"] > 800
+    )
 
 
 def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, served):
     served.go.set()
     page = visit("/run/toy%20world/?q=mug")
-    page.locator("#summary .sentence", has_text="“mug”").wait_for()
+    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
     assert page.url.startswith(f"{served.url}/run/toy%20world/?q=mug")
     page.get_by_role("tab", name="API", exact=True).click()
     page.wait_for_url("**/run/toy%20world/?tab=api")
@@ -76,7 +81,8 @@ def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, serv
 
 def test_about_describes_the_run_and_leads_to_its_credits(visit):
     page = visit()
-    page.get_by_text("About this collection").click()
+    page.get_by_label("More", exact=True).click()
+    page.get_by_role("button", name="About this collection").click()
     about = page.locator("#about")
     for words in ("Photographs", "25,471 images", "<img src=x", "such as “What is this?”", "training.folder"):
         assert words in about.inner_text()

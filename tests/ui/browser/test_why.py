@@ -8,7 +8,7 @@ import pytest
 
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
-from tests.ui.browser.actions import search
+from tests.ui.browser.actions import act, search
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -40,9 +40,9 @@ def served(tmp_path_factory):
 
 def explained(page, rank=1):
     """The panel, open, for the result of this rank."""
-    page.locator("#cards .card").nth(rank - 1).get_by_role("button", name="Why?").click()
+    act(page, rank - 1, "Why?")
     page.locator("#why h2", has_text=f"Why result {rank}").wait_for()
-    page.locator("#why-tree .main-svg").first.wait_for()
+    page.locator("#why-tree .main-svg").first.wait_for(state="attached")
     return page.locator("#why")
 
 
@@ -60,15 +60,20 @@ def test_why_opens_for_a_result_and_follows_the_next_search(visit, served):
     # a closed panel asks for nothing; the strip asks for names that were not ready
     assert sent in (["on_search"], ["on_search", "on_names"])
     why = explained(page, rank=2)
-    assert why.locator("h2 .label").inner_text().strip() in page.locator("#cards .card").nth(1).inner_text()
+    assert "it fits your words 2nd best" in why.locator(".in-short").inner_text()
+    page.get_by_label("Show numbers").check()
     assert why.locator(".identity").count() == 3 and why.locator(".identity").first.locator("button").count() == 4
     assert re.search(r"Its ID is number \d+ of the \d+ .*\(score −?[\d.]+, log p −\d+\.\d\d", why.inner_text())
+    act(page, 1, "Blend")
+    page.locator("#blend").get_by_role("button", name="Close").click()
+    page.locator("#blend .blend").wait_for(state="detached")
+    assert why.get_by_role("button", name="Blend").evaluate("button => button === document.activeElement")
     search(page, "A blue boat.")
     why.locator("h2", has_text="Why result 1").wait_for()
 
 
 def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
-    page = visit()
+    page = visit("/?numbers=1")
     search(page, "A red dog.")
     explained(page)
     page.evaluate(SETTLED, "#why-open")
@@ -88,7 +93,7 @@ def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_phone_needs_no_sideways_scrolling_and_themes_are_followed(visit, theme):
-    page = visit(f"/?__theme={theme}", width=390)
+    page = visit(f"/?numbers=1&__theme={theme}", width=390)
     search(page, "A red dog.")
     explained(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
