@@ -73,7 +73,7 @@ def test_an_uploaded_picture_comes_back_after_a_reload_and_by_back_with_what_is_
 def test_back_walks_through_the_tour_and_out_of_it(visit):
     page = visit()
     search(page, "mug")
-    page.get_by_role("button", name="Take the tour").click()
+    page.get_by_role("button", name="Tour").click()
     label = page.locator("#tour .label")
     for number in (1, 2, 3):
         label.filter(has_text=f"Step {number} of").wait_for()
