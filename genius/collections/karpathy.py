@@ -8,11 +8,11 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from genius.collections.lines import LineError, validate
+from genius.collections.tables import Cells
 
 NAMES = ("dataset.json", "dataset_flickr8k.json", "dataset_flickr30k.json", "dataset_coco.json")
 TRAINED = {"restval": "train"}
@@ -40,8 +40,8 @@ def find_karpathy(folder: Path) -> Path | None:
     return files[0] if len(files) == 1 else None
 
 
-def karpathy_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number of the image, a row of a table). Raises LineError for another layout."""
+def karpathy_rows(file: Path) -> Iterator[Cells]:
+    """Yield the rows of a table, by the number of the image. Raises LineError for another layout."""
     try:
         images = json.loads(file.read_text(encoding="utf-8"))["images"]
         if not isinstance(images, list):
@@ -50,12 +50,6 @@ def karpathy_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise LineError(file, 0, 'expected {"images": […]}, the layout of Karpathy’s splits') from None
     for number, record in enumerate(images, start=1):
         image = validate(IMAGE, file, number, record)
-        yield (
-            number,
-            {
-                "image": {"filename": f"{image.filepath}/{image.filename}" if image.filepath else image.filename},
-                "text": {},
-                "captions": [sentence.raw for sentence in image.sentences],
-                "split": TRAINED.get(image.split, image.split),
-            },
-        )
+        path = f"{image.filepath}/{image.filename}" if image.filepath else image.filename
+        captions = [sentence.raw for sentence in image.sentences]
+        yield number, {"filename": path}, {}, {"captions": captions, "split": TRAINED.get(image.split, image.split)}

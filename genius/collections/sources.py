@@ -17,7 +17,7 @@ from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import leaves_folder
 from genius.collections.lines import LineError, json_lines, validate
 from genius.collections.tables import SUFFIXES as TABLES
-from genius.collections.tables import Row, file_text, table_rows
+from genius.collections.tables import Cells, file_text, table_rows
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
@@ -156,15 +156,15 @@ def _account(folder: Folder, records: list[Record], texts: set[str], table: Path
     ]
 
 
-def _merge(folder: Folder, table: Path, rows: Iterator[Row], inside: Path = Path()) -> list[Record]:
+def _merge(folder: Folder, table: Path, rows: Iterator[Cells], inside: Path = Path()) -> list[Record]:
     """One record per image, in the order of the table; further rows for an image add captions.
 
     inside: the folder that its paths are relative to; one named train, val or test is the split of its images.
     """
     by_image: dict[str, Record] = {}
     ids: set[str] = set()
-    for number, row in rows:
-        record = _record(folder, table, number, row, inside)
+    for number, image, texts, row in rows:
+        record = _record(folder, table, number, image, texts, row, inside)
         known = by_image.get(record.image)
         if known is None:
             if record.id in ids:
@@ -182,9 +182,17 @@ def _merge(folder: Folder, table: Path, rows: Iterator[Row], inside: Path = Path
     return list(by_image.values())
 
 
-def _record(folder: Folder, table: Path, number: int, row: dict[str, Any], inside: Path) -> Record:
-    (name,) = validate(IMAGE_CELLS, table, number, row.pop("image")).values()
-    texts = validate(TEXT_CELLS, table, number, row.pop("text"))
+def _record(
+    folder: Folder,
+    table: Path,
+    number: int,
+    image: dict[str, Any],
+    texts: dict[str, Any],
+    row: dict[str, Any],
+    inside: Path,
+) -> Record:
+    (name,) = validate(IMAGE_CELLS, table, number, image).values()
+    texts = validate(TEXT_CELLS, table, number, texts)
     fields: TableRow = validate(TABLE_ROW, table, number, row)
     if not name:
         raise LineError(table, number, "the row names no image; name its file, or remove the row")

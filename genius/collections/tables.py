@@ -36,10 +36,12 @@ COLUMNS = {  # field -> the names of its columns, as `plain_name` writes them, t
 }
 NUMBERED_TEXT = re.compile(r"(txt|text|caption|title|description)_?\d+")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-Row = tuple[int, dict[str, Any]]  # line number, cells by field; those of "image" and "text" also by their columns
+NUMBERS = ("", "#", "index", "row", "level_0")  # columns that only count the rows
+Row = tuple[int, dict[str, Any]]
+Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, image and texts by column, others by field
 
 
-def table_rows(table: Path, notes: list[str]) -> Iterator[Row]:
+def table_rows(table: Path, notes: list[str]) -> Iterator[Cells]:
     """Yield the rows of a table. notes: gets a sentence about what was recognized. Raises LineError."""
     rows = json_lines(table) if table.suffix.lower() == ".jsonl" else _csv_rows(table)
     found: dict[str, list[str]] = {}
@@ -51,15 +53,14 @@ def table_rows(table: Path, notes: list[str]) -> Iterator[Row]:
             for name, field in names[keys]:
                 known = found.setdefault(field, [])
                 known += [name] * (name not in known)
-        fields: dict[str, Any] = {"image": {}, "text": {}}
+        of_field: dict[str, dict[str, Any]] = {"image": {}, "text": {}, "": {}}
         for name, field in names[keys]:
-            if field in ("image", "text"):
-                fields[field][name] = row[name]
-            elif field != "left out":
-                fields[name if field == "attribute" else field] = row[name]
-        yield number, fields
+            if field != "left out":
+                place = of_field[field if field in of_field else ""]
+                place[name if place is not of_field[""] or field == "attribute" else field] = row[name]
+        yield number, *of_field.values()
     if found:
-        shown = {field: ", ".join(name or "(unnamed)" for name in of_field) for field, of_field in found.items()}
+        shown = {field: ", ".join(name or "(unnamed)" for name in columns) for field, columns in found.items()}
         notes.append(
             f"{table.name}: " + "; ".join(f"{field} from {shown[field]}" for field in COLUMNS if field in shown)
         )
@@ -82,11 +83,13 @@ def _recognized(table: Path, number: int, names: tuple[str, ...]) -> list[tuple[
         )
 
     def field_of(name: str) -> str:
-        if not plain[name] or plain[name].startswith("unnamed"):  # pandas' index, or a spreadsheet's empty column
+        if plain[name] in NUMBERS or plain[name].startswith("unnamed"):  # pandas' index, or an empty column
             return "left out"
         return "text" if NUMBERED_TEXT.fullmatch(plain[name]) else "attribute"
 
-    return [(name, fields.get(name) or field_of(name)) for name in names]
+    is_flat = table.suffix.lower() != ".jsonl"  # no lists in cells
+    lists = {"captions": "text"} if is_flat else {}
+    return [(name, lists.get(fields.get(name, ""), fields.get(name)) or field_of(name)) for name in names]
 
 
 def plain_name(name: str) -> str:

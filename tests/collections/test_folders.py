@@ -126,6 +126,7 @@ def test_names_of_other_systems_are_understood(tmp_path, file, named):
         b"Unnamed: 0,file_name,description,\n0,a.png,words,\n",
         b"filename|text_1\na.png|words\n",
         b'PATH,"TXT"\n a.png,words\n',
+        b"index,image,captions\n0,a.png,words\n",
     ],
 )
 def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
@@ -138,6 +139,13 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
         ["words"],
         {},
     ) and "image from" in source.notes[0]
+
+
+def test_of_two_columns_of_images_the_better_is_taken(tmp_path):
+    folder = photos(tmp_path / "x", "a.png")
+    (folder / "t.csv").write_text("image,img_path,text\n7,a.png,words\n")
+    (record,) = read_source(folder).records
+    assert (record.image, record.captions, record.attributes) == ("a.png", ["words"], {"image": "7"})
 
 
 def test_every_text_column_can_be_found_and_the_others_are_said(tmp_path):
