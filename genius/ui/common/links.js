@@ -47,12 +47,17 @@ window.genius = (() => {
     restore: () => {
       const next = read(), message = {};
       for (const part of ['tour', 'search', 'codes']) {
-        if (same(next[part], shown[part]) && !(part === 'search' && draft && draft.some(Boolean))) continue;
+        if (same(next[part], shown[part])) continue;
         message[part] = next[part];
         expected.add(part);
         restoring.add(part);
       }
+      const field = document.querySelector(FORM[0]);
       if (draft && message.search) message.search = {...message.search, typed: draft};
+      else if (draft && field) {    // at once, because the visitor may go on typing
+        field.value = draft[0];
+        field.dispatchEvent(new Event('input', {bubbles: true}));
+      }
       draft = null;
       Object.assign(shown, next);
       const send = part => part in message ? {message: message[part], number: Math.random()} : null;    // as Signal does

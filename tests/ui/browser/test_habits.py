@@ -51,6 +51,10 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
 
 def test_an_uploaded_picture_comes_back_after_a_reload_and_by_back_with_what_is_typed(visit, photo):
     page = visit()
+    page.fill("#text textarea", "a red c")
+    page.reload()
+    page.wait_for_function("document.querySelector('#text textarea')?.value === 'a red c'")
+    page.fill("#text textarea", "")
     upload(page, photo)
     page.click("#go")
     shows(page, "the picture")
