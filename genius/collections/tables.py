@@ -119,7 +119,7 @@ def _csv_rows(table: Path) -> Iterator[Row]:
 
     reader = csv.reader(texts(), delimiter=separator, strict=True)
     try:
-        header = [name.strip() for name in next(reader, [])]
+        header = [name.strip() for name in next((cells for cells in reader if any(map(str.strip, cells))), [])]
         while header and not header[-1]:
             header.pop()
         named = [name for name in header if name]
@@ -144,14 +144,15 @@ def _lines(table: Path) -> Iterator[tuple[int, str]]:
     """The nonblank lines of a file in UTF-8 or, as Excel's "Unicode text", in UTF-16."""
     try:
         with table.open("rb") as stream:
-            wide = stream.read(2) in UTF16
+            head = stream.read(2)
     except OSError:
-        wide = False
-    if not wide:
+        head = b""
+    wide = "utf-16" if head in UTF16 else {b"\0": "utf-16-be"}.get(head[:1]) or {b"\0": "utf-16-le"}.get(head[1:])
+    if wide is None:
         yield from text_lines(table)
         return
     try:
-        text = table.read_text(encoding="utf-16")
+        text = table.read_text(encoding=wide)
     except (UnicodeError, OSError):
         raise LineError(table, 0, "the file is not whole UTF-16; save it as UTF-8") from None
     for number, line in enumerate(io.StringIO(text), 1):

@@ -126,6 +126,7 @@ def test_names_of_other_systems_are_understood(tmp_path, file, named):
         b"Unnamed: 0,file_name,description,\n0,a.png,words,\n",
         b"filename|text_1\na.png|words\n",
         b'PATH,"TXT"\n a.png,words\n',
+        ";;\n\nimage;text;\na.png;words;\n".encode("utf-16-le"),
         b"index,image,captions\n0,a.png,words\n",
     ],
 )
