@@ -25,6 +25,7 @@ from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, is_pr
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import Newest, if_still_shown
 
+FEW = 10  # items of a group that is worth a look
 PATHS = 10  # drawn unless all are asked for
 PART_NAMES = (  # of RANKER_PARTS
     "Likeness to your question",
@@ -172,10 +173,10 @@ def plain_sentence(hit: Hit, last: LastQuery) -> str:
 
 
 def group(namer: CodeNamer, table: CodeTable, codes: Sequence[int]) -> dict[str, Any]:
-    """The smallest group of items with a name that the codes lead to, or else those that share the first two."""
+    """The smallest group with a name and not too few items that the codes lead to, or else by the first two."""
     prefixes = [tuple(codes[:level]) for level in range(len(codes), 1, -1)]
     named = (prefix for prefix in prefixes if (name := namer.name(prefix)) and name.words)
-    prefix = next(named, tuple(codes[:2]))
+    prefix = next((prefix for prefix in named if len(table.match(prefix)) >= FEW), tuple(codes[:2]))
     return {"prefix": format_pattern(prefix, "."), "codes": len(prefix), "items": f"{len(table.match(prefix)):,}"}
 
 
