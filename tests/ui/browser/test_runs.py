@@ -75,7 +75,7 @@ def test_searches_tabs_and_snippets_belong_to_the_run_in_the_address(visit, serv
     page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
     assert page.url.startswith(f"{served.url}/run/toy%20world/?q=mug")
     page.get_by_role("tab", name="API", exact=True).click()
-    page.wait_for_url("**/run/toy%20world/?tab=api")
+    page.wait_for_url("**/run/toy%20world/?q=mug&tab=api")
     assert f'Client("{served.url}/run/toy%20world")' in page.locator("#api pre").first.inner_text()
 
 
