@@ -110,6 +110,7 @@ def test_no_address_leads_to_a_file_outside_of_uploads(tmp_path):
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_a_served_run_connects_to_this_machine_alone(tmp_path):
     run, trace = publish_tiny_run(tmp_path / "run").path, tmp_path / "trace"
+    (run / "CREDITS.md").write_text("By Ann", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not QUIET.search(name)}
     environment |= {"GRADIO_TEMP_DIR": str(tmp_path / "uploads")}
     with started(run, "--editable", before=[*STRACE, "-o", str(trace)], environment=environment) as server:

@@ -32,6 +32,7 @@ from genius.reports import Column, Report, version
 from genius.runtime import keep_freed_memory
 from genius.schema import RANKER_PARTS, SearchOptions
 from genius.search.engine import Engine, batch_size
+from training.distributed import expect_one_process
 from training.ranker import CandidateLists, cross_validated_scores
 
 MODULE = "training.benchmarks.worth"
@@ -151,4 +152,5 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     with exit_on_user_error():
+        expect_one_process()
         main(sys.argv[1:])

@@ -82,7 +82,7 @@ def test_an_address_without_a_readable_pattern_says_so_and_opens_everything(visi
 
 
 def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
-    page = visit()
+    page = visit("/?numbers=1")
     page.fill("#text textarea", "A red dog.")
     page.press("#text textarea", "Enter")
     page.locator("#cards .card").first.wait_for()

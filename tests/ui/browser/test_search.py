@@ -156,7 +156,7 @@ def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
     page.click("#past button")
     entries.nth(1).wait_for()
     page.reload()
-    page.locator("#summary .sentence", has_text="“cup”").wait_for()
+    page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")
     page.click("#past button")
     entries.nth(1).wait_for()
     assert [text.split("\n")[0] for text in entries.all_inner_texts()] == ["“cup”", "“mug”"]
