@@ -113,7 +113,11 @@ def main(arguments: list[str]) -> None:
             tested.setdefault(query.kind, []).append(entry)
     note = f"{NOTE} {engine.index.n:,} items, {given.split} queries, seed {given.seed}."
     table = match_table("Good, fair and weak matches", dict(sorted(tested.items())))
-    report = Report("A word for confidence", note, command_line(MODULE, arguments), version(given.run), [table])
+    rates = dict(zip(table.headings(), table.texts()[0], strict=True))
+    good, weak = (rates[f"{word}: right among {FIRST}, %"].split()[0] for word in ("good", "weak"))
+    headline = f"of good matches {good} % are right among the first {FIRST}, of weak ones {weak} %"
+    command = command_line(MODULE, arguments)
+    report = Report("A word for confidence", note, command, version(given.run), [table], headline=headline)
     report.save(given.run / "reports" / "match.json")
 
 
