@@ -75,7 +75,7 @@ class Profiles:
         pattern = matches.pattern
         whole = len(pattern) == len(matches.levels)
         _, counts = matches.children()
-        use = None if whole else level_usage(counts) | {"codes": self.index.code_sizes[len(pattern)]}
+        use = None if whole else level_usage(counts)
         return Overview(
             len(matches),
             len(self.table.match(pattern[:-1])),
