@@ -33,8 +33,9 @@ from genius.trie.pool import Pool
 if TYPE_CHECKING:
     from genius.search.scan_kernel import Kernels
 
-BLOCK = 1 << 16  # items that a thread scans before it takes others
-TOGETHER, FEW = 16, 4  # queries that are scanned together; fewer than FEW are scanned one after another
+BLOCK = 1 << 16  # items that torch scans at once
+SHARE, LEAST = 16, 1 << 13  # parts of a scan that each thread takes, one after another; items of the smallest
+TOGETHER, FEW = 32, 6  # queries that are scanned together; fewer than FEW are scanned one after another
 PADDING = -(0x7F800001 << 32)  # the key of no item: score −∞
 SHARES = {2: 0.15, 3: 0.05}  # of all items, by the codes of the prefixes that `Scan.near` chooses: 0.99 of a whole scan
 PER_PREFIX = 300  # items on average; with fewer, choosing among prefixes of three codes takes longer than it saves
@@ -60,24 +61,24 @@ class Scan:
     def best(self, z: Tensor, k: int, prefix: tuple[int, ...] = ()) -> Scanned:
         """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes."""
         below = CodeTable(self._table).range(prefix)
-        return self._scan(z, k, [(np.array([below.start]), np.array([below.stop]))])
+        ranges = [(np.array([below.start]), np.array([below.stop]))]
+        return self._scan(self._codewords.products(z), k, ranges)
 
     def near(self, z: Tensor, k: int, share: float | None = None) -> Scanned:
         """As `best`, of the items below the prefixes that are nearest to z, as many as hold a share of all items."""
         low, high, codes, norms = self._prefixes
         share = SHARES[codes.shape[1]] if share is None else share
-        scores = _total(self._codewords.products(z), codes, norms)  # (b, p)
-        order = scores.argsort(dim=1, descending=True, stable=True).cpu().numpy()
+        products = self._codewords.products(z)
+        order = _total(products, codes, norms).argsort(dim=1, descending=True, stable=True).cpu().numpy()  # (b, p)
         ranges = []
         for best in order:
             enough = np.searchsorted(np.cumsum((high - low)[best]), share * len(self._table)) + 1
             chosen = np.sort(best[:enough])
             ranges.append((low[chosen], high[chosen]))
-        return self._scan(z, k, ranges)
+        return self._scan(products, k, ranges)
 
-    def _scan(self, z: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
-        """ranges: those of all queries, or of each."""
-        products = self._codewords.products(z)  # (b, c)
+    def _scan(self, products: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
+        """products (b, c); ranges: those of all queries, or of each."""
         if self._kernels is not None and self._kernels.done():
             keys = self._compiled_keys(self._kernels.result(), products.numpy(), k, ranges)
         elif len(ranges) == 1:
@@ -99,10 +100,13 @@ class Scan:
     def _compiled_keys(self, kernels: Kernels, products: np.ndarray, k: int, ranges: Sequence[Ranges]) -> Tensor:
         """(b, k) the largest keys. Each thread has heaps of its own for the queries that it takes a part of."""
         size = TOGETHER if len(ranges) == 1 and len(products) >= FEW else 1
+        threads = max(1, torch.get_num_threads())
         work = []  # (first query, its or their products, ranges)
         for first in range(0, len(products), size):
             part = np.ascontiguousarray(products[first : first + size].T).ravel()
-            work += [(first, part, *piece) for piece in _split(*ranges[0 if len(ranges) == 1 else first])]
+            work += [
+                (first, part, *piece) for piece in _split(*ranges[0 if len(ranges) == 1 else first], SHARE * threads)
+            ]
         waiting, packed, norms = iter(work), self._packed, self.norms.numpy()
 
         def scan() -> np.ndarray:
@@ -114,8 +118,7 @@ class Scan:
                     kernels.several(packed, norms, part, low, high, heaps[first : first + size])
             return heaps
 
-        threads = max(1, min(torch.get_num_threads(), len(work)))
-        others = [_threads().submit(scan) for _ in range(threads - 1)]
+        others = [_threads().submit(scan) for _ in range(min(threads, len(work)) - 1)]
         heaps = [scan(), *(other.result() for other in others)]
         return torch.from_numpy(np.concatenate(heaps, axis=1)).topk(k).values
 
@@ -186,12 +189,13 @@ def _total(products: Tensor, numbers: Tensor, norms: Tensor) -> Tensor:
     return scores
 
 
-def _split(low: np.ndarray, high: np.ndarray) -> list[Ranges]:
-    """The same ranges in parts of about BLOCK items."""
-    owner, start = expand_ranges(np.zeros_like(low), -(-(high - low) // BLOCK))
-    start = low[owner] + start * BLOCK
-    end = np.minimum(start + BLOCK, high[owner])
-    part = (np.cumsum(end - start) - 1) // BLOCK
+def _split(low: np.ndarray, high: np.ndarray, parts: int) -> list[Ranges]:
+    """The same ranges in about so many parts, none much smaller than LEAST items."""
+    size = max(LEAST, int((high - low).sum()) // parts)
+    owner, start = expand_ranges(np.zeros_like(low), -(-(high - low) // size))
+    start = low[owner] + start * size
+    end = np.minimum(start + size, high[owner])
+    part = (np.cumsum(end - start) - 1) // size
     cuts = np.flatnonzero(np.diff(part)) + 1
     return list(zip(np.split(start, cuts), np.split(end, cuts), strict=True))
 

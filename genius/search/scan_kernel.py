@@ -118,10 +118,16 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple, width: int) ->
                     _replace_least(heap, _key(score, i))
                     least = _score(heap[0])
 
+    @numba.njit(inline="always")
+    def total(norm, products, rows, query):
+        score = -norm
+        for level in range(levels):
+            score += products[rows[level] + query]
+        return score
+
     def several(packed, norms, products, low, high, heaps):
         queries = uint64(len(heaps))
-        least, scores = np.empty(queries, np.float32), np.empty(queries, np.float32)
-        rows = np.empty(levels, np.uint64)
+        least, rows = np.empty(queries, np.float32), np.empty(levels, np.uint64)
         for query in range(queries):
             least[query] = _score(heaps[query, 0])
         for part in range(len(low)):
@@ -130,17 +136,14 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple, width: int) ->
                     word = _word(packed, i * uint64(width) + uint64(byte[level]))
                     code = (word >> uint64(shift[level])) & uint64(mask[level])
                     rows[level] = (uint64(first[level]) + code) * queries
-                above = 0
-                for query in range(queries):
-                    score = -norms[i]
-                    for level in range(levels):
-                        score += products[rows[level] + query]
-                    scores[query] = score
-                    above += score >= least[query]
+                above = False
+                for query in range(queries):  # nothing is stored here, so that it becomes vector instructions
+                    above |= total(norms[i], products, rows, query) >= least[query]
                 if above:
                     for query in range(queries):
-                        if scores[query] >= least[query] and _key(scores[query], i) > heaps[query, 0]:
-                            _replace_least(heaps[query], _key(scores[query], i))
+                        score = total(norms[i], products, rows, query)
+                        if score >= least[query] and _key(score, i) > heaps[query, 0]:
+                            _replace_least(heaps[query], _key(score, i))
                             least[query] = _score(heaps[query, 0])
 
     return Kernels(_compiled(one), _compiled(several))
