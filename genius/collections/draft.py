@@ -12,11 +12,8 @@ from typing import Any
 from genius.collections.layout import SPLITS
 from genius.schema import Item, LabeledQuery, Modality
 
-POSITIVE_SPLITS = {
-    "train": {"train"},
-    "val": {"train", "val"},
-    "test": set(SPLITS),
-}  # allowed for the positives of a query
+# split -> those that a query's positives may have
+POSITIVE_SPLITS = {"train": {"train"}, "val": {"train", "val"}, "test": set(SPLITS)}
 
 Content = tuple[str, bytes | None]  # text, and digest of the image's bytes, of a candidate
 

@@ -16,52 +16,16 @@ from genius.errors import UserError, quoted
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
-HIDDEN_NAMES = frozenset(
-    [
-        "@eadir",
-        "__macosx",
-        "#recycle",
-        "#snapshot",
-        "$recycle.bin",
-        "@recycle",
-        "@recently-snapshot",
-        "lost+found",
-        "thumbs.db",
-        "ehthumbs.db",
-        "desktop.ini",
-        "thumbs",
-        "thumbnails",
-    ]
-) | {"system volume information"}
+HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
+    ["@eadir", "__macosx", "#recycle", "#snapshot", "@recycle", "@recently-snapshot"],
+    ["$recycle.bin", "system volume information"],
+)
 RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers", ".parquet"})
-UNSUPPORTED_SUFFIXES = (
-    RAW
-    | SHEETS
-    | frozenset(
-        [
-            ".heic",
-            ".heif",
-            ".hif",
-            ".avif",
-            ".jxl",
-            ".jp2",
-            ".j2k",
-            ".psd",
-            ".xcf",
-            ".svg",
-            ".eps",
-            ".ico",
-            ".icns",
-            ".tga",
-            ".pcx",
-            ".ppm",
-            ".pgm",
-            ".pbm",
-            ".exr",
-            ".hdr",
-        ]
-    )
+UNSUPPORTED_SUFFIXES = RAW.union(
+    SHEETS,
+    [".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".tga", ".pcx", ".ppm", ".pgm", ".pbm"],
+    [".psd", ".xcf", ".svg", ".eps", ".ico", ".icns", ".exr", ".hdr"],
 )
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF")
 

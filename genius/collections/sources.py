@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAda
 
 from genius.collections.folders import OTHER, TEXTS, UNNAMED, UNSUPPORTED, USED, FileReport, Folder
 from genius.collections.karpathy import find_karpathy, karpathy_rows
-from genius.collections.layout import leaves_folder
+from genius.collections.layout import SPLITS, leaves_folder
 from genius.collections.lines import LineError, json_lines, validate
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.collections.tables import Cells, file_text, table_rows
@@ -22,15 +22,7 @@ from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
 METADATA = tuple(f"metadata{suffix}" for suffix in TABLES)  # in the folders of Hugging Face's image folders
-SPLIT_NAMES = {
-    "train": "train",
-    "val": "val",
-    "validation": "val",
-    "valid": "val",
-    "test": "test",
-    "dev": "test",
-    "candidates": "candidates",
-}
+SPLIT_NAMES = {name: name for name in (*SPLITS, "candidates")} | {"validation": "val", "valid": "val", "dev": "test"}
 EMPTY_VALUES = ("", "na", "n/a", "nan", "none", "null")
 
 

@@ -12,31 +12,15 @@ from genius.collections.lines import LineError, json_lines, text_lines
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 SEPARATORS = ",;\t|"  # of a CSV file's cells
-COLUMNS = {  # field -> the names of its columns, as `plain_name` writes them, the best first
-    "image": [
-        "img_path",
-        "image",
-        "file",
-        "image_path",
-        "file_name",
-        "filename",
-        "path",
-        "filepath",
-        "file_path",
-        "img",
-        "image_file",
-        "image_name",
-    ],
+COLUMNS = {  # field -> the names of its columns, the best first
+    "image": ["img_path", "image", "file", "image_path", "file_name", "path", "file_path"]
+    + ["img", "image_file", "image_name"],
     "text": ["txt", "text", "caption", "title", "description"],
-    "id": ["id"],
-    "split": ["split"],
-    "captions": ["captions"],
-    "qa": ["qa"],
-    "attributes": ["attributes"],
+    **{field: [field] for field in ("id", "split", "captions", "qa", "attributes")},
 }
-NUMBERED_TEXT = re.compile(r"(txt|text|caption|title|description)_?\d+")
+NUMBERED_TEXT = re.compile(rf"({'|'.join(COLUMNS['text'])})\d+")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-NUMBERS = ("", "#", "index", "row", "level_0")  # columns that only count the rows
+NUMBERS = ("", "#", "index", "row", "level0")  # columns that only count the rows
 Row = tuple[int, dict[str, Any]]
 Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, image and texts by column, others by field
 
@@ -72,7 +56,8 @@ def _recognized(table: Path, number: int, names: tuple[str, ...]) -> list[tuple[
     plain = {name: plain_name(name) for name in names}
     fields = {}
     for field, known in COLUMNS.items():
-        fits = sorted((known.index(plain[name]), name) for name in names if plain[name] in known)
+        places = {plain_name(name): place for place, name in enumerate(known)}
+        fits = sorted((places[plain[name]], name) for name in names if plain[name] in places)
         fields |= dict.fromkeys((name for _, name in (fits if field == "text" else fits[:1])), field)
     if "image" not in fields.values():
         expected = ", ".join(COLUMNS["image"][:6])
@@ -93,8 +78,8 @@ def _recognized(table: Path, number: int, names: tuple[str, ...]) -> list[tuple[
 
 
 def plain_name(name: str) -> str:
-    """ "Image Path" -> "image_path" """
-    return re.sub(r"[\s_-]+", "_", name.strip().strip("\"'").lower())
+    """ "Image Path" -> "imagepath" """
+    return re.sub(r"[\s_-]+", "", name.strip().strip("\"'").lower())
 
 
 def _csv_rows(table: Path) -> Iterator[Row]:

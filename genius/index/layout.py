@@ -30,12 +30,13 @@ class Instruction(NamedTuple):
     text: str
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
 class IndexConfig:
     """The sizes that the arrays of an index must have."""
 
     n: int  # items
-    dim: int  # of their embeddings
+    dim: Size  # of their embeddings
     code_sizes: tuple[int, ...]  # codes at each level of an ID
     segments: tuple[int, ...]  # items of each segment as it was written
     trained: int  # the first items, which were indexed when the run was trained
@@ -59,18 +60,6 @@ class IndexConfig:
             raise ValueError(one_line(f"a size is out of range in {self}"))
 
 
-@with_config(EXACT)
-@dataclass(frozen=True)
-class StoredIndexConfig:
-    """An IndexConfig as its file may have it: without segments there is one, of all items, which were all trained."""
-
-    n: int
-    dim: Size
-    code_sizes: tuple[int, ...]
-    segments: tuple[int, ...] = ()
-    trained: int | None = None
-
-
 def segment_folder(index: Path, number: int) -> Path:
     """The folder of a segment's files; those of the first are in the folder of the index."""
     return index / f"segment-{number}" if number else index
@@ -83,9 +72,7 @@ def write_config(file: Path, config: IndexConfig) -> None:
 def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
     try:
-        stored = read_json(file, StoredIndexConfig)
-        trained = stored.n if stored.trained is None else stored.trained
-        config = IndexConfig(stored.n, stored.dim, stored.code_sizes, stored.segments or (stored.n,), trained)
+        config = read_json(file, IndexConfig)
         config.check()
         return config
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ them would save little, since a file from elsewhere is believed only after a com
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -48,33 +48,25 @@ from genius.trie.pool import Pool
 AGAIN = "copy the run again, or build the index again"
 
 
+@dataclass(eq=False)
 class Index:
     """The candidates of a run, one version of them. Safe to share between threads; its folder stays while it lives."""
 
-    def __init__(
-        self,
-        folder: Path,
-        config: IndexConfig,
-        packed: np.ndarray,
-        embeddings: Vectors,
-        modalities: np.ndarray,
-        distances: np.ndarray | None,
-        records: ItemRecords,
-        instructions: list[Instruction],
-        lease: ReadLock,
-    ):
-        """Use `load`."""
-        self.folder, self.config = folder, config
-        self.embeddings = embeddings  # (n, d) fp16, memory-mapped
-        self.modalities = modalities  # (n,) uint8
-        self.distances = distances  # (n, 2) float32, see above; None: all unknown
-        self.errors = None if distances is None else distances[:, 0]
-        self._norms = None if distances is None or np.isnan(distances[:, 1]).any() else distances[:, 1]
-        self.instructions = instructions
-        self.packed = packed  # (n, B) IDs, memory-mapped
-        self.records, self.places = records, records.places
-        self.rows_of, self.thumbnail = records.rows_of, records.thumbnail
-        self._lease = lease
+    folder: Path
+    config: IndexConfig
+    packed: np.ndarray  # (n, B) IDs, memory-mapped
+    embeddings: Vectors  # (n, d) fp16, memory-mapped
+    modalities: np.ndarray  # (n,) uint8
+    distances: np.ndarray | None  # (n, 2) float32, see above; None: all unknown
+    records: ItemRecords
+    instructions: list[Instruction]
+    lease: ReadLock
+
+    def __post_init__(self) -> None:
+        self.errors = None if self.distances is None else self.distances[:, 0]
+        norms = None if self.distances is None else self.distances[:, 1]
+        self._norms = None if norms is None or np.isnan(norms).any() else norms
+        self.places, self.rows_of, self.thumbnail = self.records.places, self.records.rows_of, self.records.thumbnail
         self._whole: dict[str, Pool] = {}  # by device of the trie, with one table
         self._building = threading.Lock()
 
@@ -121,17 +113,8 @@ class Index:
 
     def with_ids(self, codes: np.ndarray, code_sizes: tuple[int, ...]) -> "Index":
         """The same items under other IDs (n, M), in memory: to compare ways to make IDs."""
-        return Index(
-            self.folder,
-            replace(self.config, code_sizes=code_sizes),
-            pack(codes, code_sizes),
-            self.embeddings,
-            self.modalities,
-            None,
-            self.records,
-            self.instructions,
-            self._lease,
-        )
+        config = replace(self.config, code_sizes=code_sizes)
+        return replace(self, config=config, packed=pack(codes, code_sizes), distances=None)
 
     @property
     def n(self) -> int:
