@@ -18,9 +18,8 @@ from torch import Tensor
 
 from genius.collections.mbeir import Collection
 from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
-from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles
+from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles, read_progress
 from genius.encoding.image_loader import enough_pixels
-from genius.encoding.sharded_arrays import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.files import link_files, link_or_copy, write_json
 from genius.models.encoder import Encoder, Features
@@ -101,7 +100,7 @@ def fill_files(
     label = folder.name if world_size() == 1 else f"{folder.name}, process {rank() + 1} of {world_size()}"
     files.fill(encoder, inputs, open_path, batch, label, missing[rank() :: world_size()], workers, cache)
     barrier()
-    return FeatureFiles.finished(folder, source), files.count_rows(missing)
+    return FeatureFiles.finished(folder, source), sum(map(files.size, missing))
 
 
 def facts(run: Run, digest: str, seed: int) -> str:

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
-from genius.encoding.sharded_arrays import read_progress
+from genius.encoding.features import read_progress
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, command_parser
 from genius.evaluation.queries import QuerySet, read_queries

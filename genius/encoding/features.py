@@ -4,16 +4,19 @@ A folder holds image.npy (n, d), text.npy (n, p, d), embedding.npy (n, d), masks
 fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of instruction phrasings with which
 each query is encoded, 1 for candidates. The file shards/NUMBER marks a complete shard: a run that was killed
 encodes only the missing ones, and processes on several hosts may fill different shards. A folder may hold some of the
-arrays alone: what a locked image tower makes of images has no texts.
+arrays alone: what a locked image tower makes of images has no texts. progress.json says what was done: {"facts":
+source, "things": n, "phrasings": p, "shard": inputs of a shard, "done": …, "fusion": digest, "arrays": […]}.
 
 Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 """
 
+import json
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -23,9 +26,8 @@ from tqdm import tqdm
 
 from genius.encoding.feature_cache import EncoderFeatureCache
 from genius.encoding.image_loader import ImagePreprocessor, load_images
-from genius.encoding.sharded_arrays import ROWS, ShardedArrays, read_progress, reserve_arrays
 from genius.errors import UserError
-from genius.files import fsync, write_array
+from genius.files import disk_errors_explained, fsync, fsync_folder, reserve_array, write_array, write_json
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.runtime import tf32_products
@@ -46,14 +48,19 @@ class ShardBatch(NamedTuple):
     paths: list[str]  # the other images of these inputs, each once
 
 
-class FeatureFiles(ShardedArrays):
+class FeatureFiles:
     """The feature arrays of one folder. Open it with `create` or `finished`."""
 
     def __init__(self, folder: Path):
-        super().__init__(folder, read_progress(folder).get("arrays", ARRAYS))
-        by_name = dict(zip(self.names, self.arrays, strict=True))
-        self.image, self.text = by_name.get("image"), by_name.get("text")
-        self.embedding, self.masks = by_name.get("embedding"), by_name.get("masks")
+        self.folder, self.progress = folder, read_progress(folder)
+        self.arrays = {
+            name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in self.progress.get("arrays", ARRAYS)
+        }
+        self.image, self.text, self.embedding, self.masks = map(self.arrays.get, ARRAYS)
+
+    def __len__(self) -> int:
+        """n."""
+        return self.progress["things"]
 
     @classmethod
     def create(
@@ -62,30 +69,55 @@ class FeatureFiles(ShardedArrays):
         """Open a folder to fill it; start again unless it has the same source and phrasings.
 
         source: a checksum of the encoder and its inputs. arrays: those that are kept. shard: inputs of a new folder's
-        shards; 0: SHARD.
+        shards; 0: SHARD. Raises UserError, and leaves no folder, if the disk has not enough space.
         """
         progress = read_progress(folder)
-        if progress.get("facts") != source or progress.get("phrasings") != phrasings:
-            shapes = {"image": (n, dim), "text": (n, phrasings, dim), "embedding": (n, dim), "masks": (n, 2)}
-            reserve_arrays(
-                folder,
-                [(name, shapes[name], np.bool_ if name == "masks" else np.float16) for name in arrays],
-                {"facts": source, ROWS: n, "phrasings": phrasings, "shard": shard or SHARD, "done": 0, "fusion": None}
-                | {"arrays": list(arrays)},
-                outdated=("fused.npy",),
-            )
+        if progress.get("facts") == source and progress.get("phrasings") == phrasings:
+            return cls(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("progress.json", "fused.npy"):
+            (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / "shards", ignore_errors=True)
+        shapes = {"image": (n, dim), "text": (n, phrasings, dim), "embedding": (n, dim), "masks": (n, 2)}
+        try:
+            with disk_errors_explained(folder):
+                for name in arrays:
+                    kind = np.bool_ if name == "masks" else np.float16
+                    reserve_array(folder / f"{name}.npy", shapes[name], kind)
+        except UserError:
+            shutil.rmtree(folder)
+            raise
+        progress = {"facts": source, "things": n, "phrasings": phrasings, "shard": shard or SHARD, "done": 0}
+        write_json(folder / "progress.json", progress | {"fusion": None, "arrays": list(arrays)})
         return cls(folder)
 
     @classmethod
     def finished(cls, folder: Path, source: str) -> Self:
         """Open a complete folder. Raises UserError if it is incomplete or has another source."""
         progress = read_progress(folder)
-        if progress.get("facts") != source or progress["done"] != progress[ROWS]:
+        if progress.get("facts") != source or progress["done"] != progress["things"]:
             raise UserError(
                 f"{folder} does not hold the features of this encoder and collection; if it is the right collection, "
                 "make them with: python -m training.features COLLECTION RUN"
             )
         return cls(folder)
+
+    def unfinished(self) -> list[int]:
+        """The numbers of the shards that are incomplete."""
+        self.progress = read_progress(self.folder)  # another process may have finished
+        if self.progress["done"] == len(self):
+            return []
+        shards = range(-(-len(self) // self.shard_size))
+        return [number for number in shards if not (self.folder / "shards" / str(number)).exists()]
+
+    @property
+    def shard_size(self) -> int:
+        """Inputs per shard."""
+        return self.progress["shard"]
+
+    def size(self, shard: int) -> int:
+        """The number of inputs in a shard; the last one may be smaller."""
+        return min(self.shard_size, len(self) - shard * self.shard_size)
 
     @property
     def phrasings(self) -> int:
@@ -136,21 +168,24 @@ class FeatureFiles(ShardedArrays):
         missing = [number for number in self.unfinished() if shards is None or number in shards]
         batches = self._batches(inputs, missing, batch_size, label, cache)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
-        rows = self.count_rows(missing)
+        rows = sum(map(self.size, missing))
         with tf32_products(), tqdm(total=rows, desc=label, unit="item", smoothing=0.05, disable=not rows) as bar:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
-                    vectors = self.empty_shard(batch.shard)
+                    size = self.size(batch.shard)
+                    vectors = {name: np.empty((size, *a.shape[1:]), a.dtype) for name, a in self.arrays.items()}
                 images = batch.cached | encode_images(encoder, batch.paths, pixels, opened)
                 cache.add_images(images)
                 encoded = encode_batch(encoder, batch.inputs, images, cache)
-                for name, values in zip(self.names, vectors, strict=True):
+                for name, values in vectors.items():
                     values[batch.rows] = encoded[name]
                 bar.update(len(batch.inputs))
                 if batch.rows.stop == self.size(batch.shard):
-                    self.write(batch.shard, vectors)
+                    self._write(batch.shard, vectors)
                     written(batch.shard)
-        self.finish()
+        if not self.unfinished():
+            self._update_progress(done=len(self))
+            shutil.rmtree(self.folder / "shards", ignore_errors=True)
 
     def _batches(
         self,
@@ -176,6 +211,24 @@ class FeatureFiles(ShardedArrays):
                     rest = [path for path in paths if path not in features]
                     yield ShardBatch(shard, slice(start, start + expected), batch, features, rest)
 
+    def _write(self, shard: int, vectors: Mapping[str, np.ndarray]) -> None:
+        """Write a shard, not through the mapping: hosts that share a page of it would undo each other's work."""
+        for name, array in self.arrays.items():
+            file = self.folder / f"{name}.npy"
+            with file.open("r+b") as stream:
+                stream.seek(array.offset + shard * self.shard_size * array.strides[0])
+                stream.write(vectors[name].tobytes())
+            fsync(file)
+        (self.folder / "shards").mkdir(exist_ok=True)
+        marker = self.folder / "shards" / str(shard)
+        marker.touch()
+        fsync(marker)
+        fsync_folder(marker.parent)
+
+    def _update_progress(self, **changes: int | str | None) -> None:
+        self.progress |= changes
+        write_json(self.folder / "progress.json", self.progress)
+
     @torch.inference_mode()
     def fuse(self, fusion: Fusion, digest: str, batch_size: int = 4096) -> None:
         """Compute fused.npy, which replaces the old file at the end, and record the fusion's digest."""
@@ -190,9 +243,9 @@ class FeatureFiles(ShardedArrays):
 
         write_array(partial, self.text.shape, self.text.dtype, blocks())
         fsync(partial)
-        self.update_progress(fusion=None)
+        self._update_progress(fusion=None)
         partial.rename(self.folder / "fused.npy")
-        self.update_progress(fusion=digest)
+        self._update_progress(fusion=digest)
 
 
 @torch.inference_mode()
@@ -251,3 +304,9 @@ def batched(values: Iterable, size: int) -> Iterator[list]:
     stream = iter(values)
     while batch := list(islice(stream, size)):
         yield batch
+
+
+def read_progress(folder: Path) -> dict[str, Any]:
+    """The content of progress.json; empty if there is none."""
+    file = folder / "progress.json"
+    return json.loads(file.read_text()) if file.exists() else {}
