@@ -24,11 +24,12 @@ from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
 from genius.collections.mbeir import Collection, local_pool_names
 from genius.collections.records import parse_item, parse_judgment, parse_query
 from genius.errors import UserError
-from genius.schema import Item, LabeledQuery, Modality
+from genius.schema import LabeledQuery, Modality
 
 T = TypeVar("T")
 WINDOW = 64  # images that are opened together
 PAGE_BITS = 5  # a page holds the checksums of 32 consecutive ids: 14 bytes for each of them, 460 for one alone
+PAGE_MASK = 2**PAGE_BITS - 1
 FOLDERS = {  # of the records -> the names that their files have
     "cand_pool/global": layout.POOL_FILE,
     "cand_pool/local": layout.POOL_FILE,
@@ -43,36 +44,31 @@ class LineWarning(LineError):
         return f"warning: {super().__str__()}"
 
 
-class ModalityTable:
-    """id key -> modality, stored as one bitmap per modality."""
-
-    def __init__(self) -> None:
-        self._keys = {modality: KeySet() for modality in Modality}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._keys.values()))
-
-    def __setitem__(self, key: int, modality: Modality) -> None:
-        self._keys[modality].add(key)
-
-    def get(self, key: int) -> Modality | None:
-        return next((modality for modality, keys in self._keys.items() if key in keys), None)
-
-
-class ContentTable:
-    """id key -> checksum of the item's text and image path, in pages of consecutive ids."""
+class ItemTable:
+    """id key -> modality and a checksum of the content, 64 bits together, in pages of consecutive ids."""
 
     def __init__(self) -> None:
         self._pages: dict[int, array] = {}
+        self._count = 0
 
-    def add(self, item: Item, key: int) -> bool:
+    def __len__(self) -> int:
+        return self._count
+
+    def get(self, key: int) -> Modality | None:
+        """The modality that was added first."""
+        page = self._pages.get(key >> PAGE_BITS)
+        entry = 0 if page is None else page[key & PAGE_MASK]
+        return Modality(entry % 4 - 1) if entry else None
+
+    def add(self, key: int, modality: Modality, content: str = "") -> bool:
         """Add an item. Returns False if it has the same content as the item that was added before with this key."""
         page = self._pages.get(key >> PAGE_BITS)
         if page is None:
             page = self._pages[key >> PAGE_BITS] = array("Q", bytes(8 << PAGE_BITS))
-        place, content = key & (2**PAGE_BITS - 1), _checksum(f"{item.image}\0{item.text}")
-        known, page[place] = page[place], content
-        return known != content
+        known, checksum = page[key & PAGE_MASK], _checksum(content) // 4 * 4
+        self._count += not known
+        page[key & PAGE_MASK] = checksum + (known % 4 or modality + 1)
+        return not known or checksum != known // 4 * 4
 
 
 class Checker:
@@ -82,8 +78,7 @@ class Checker:
         """images: also open every image. Raises UserError if the directory has no candidate pool."""
         self._collection = Collection(root)
         self._main = self._collection.main_pool_files()
-        self._candidates = ModalityTable()  # of all pools
-        self._contents = ContentTable()
+        self._candidates = ItemTable()  # of all pools
         self._pools: dict[str, KeySet] = {}  # of the pools that evaluation intersects
         self._queries = dict.fromkeys(layout.SPLITS, 0)
         self._instructions: dict[Path, Instructions] = {}  # by file: the usual ones, and held-out ones if there are any
@@ -159,16 +154,14 @@ class Checker:
             if not pool.add(key):
                 yield problem(f"the candidate {item.id} is repeated")
             known = self._candidates.get(key)
-            if known is None:
-                self._candidates[key] = item.modality
-                if name not in self._main:
-                    yield problem(f"the candidate {item.id} is in no global pool, so training leaves it out")
-            elif known != item.modality:
+            if known is None and name not in self._main:
+                yield problem(f"the candidate {item.id} is in no global pool, so training leaves it out")
+            if known not in (None, item.modality):
                 kinds = f"{item.modality.mbeir!r} here, but {known.mbeir!r} in an earlier line"
                 yield problem(f"the candidate {item.id} is {kinds}")
             if self._held is not None:
                 self._held.update(_checksum(content) for content in (item.text, item.image) if content)
-            if self._contents.add(item, key):
+            if self._candidates.add(key, item.modality, f"{item.image}\0{item.text}"):
                 if known == item.modality:
                     message = f"the candidate {item.id} has another text or image than in an earlier line"
                     yield LineWarning(file, number, message)
@@ -177,7 +170,7 @@ class Checker:
 
     def _query_files(self, dataset: str, split: str, files: list[Path], qrels: list[Path]) -> Iterator[LineError]:
         """The query files of one dataset and split, and their qrels."""
-        modalities, answered = ModalityTable(), KeySet()
+        modalities, answered = ItemTable(), KeySet()
         unanswered: list[tuple[Path, array, array]] = []  # lines and keys of queries without positives
         for file in files:
             queries, lines, keys = KeySet(), array("q"), array("q")
@@ -190,7 +183,7 @@ class Checker:
                 if not queries.add(key):
                     yield LineError(file, number, f"the query {query.id} is repeated")
                 yield from self._row(file, number, dataset, split, query)
-                modalities[key] = query.modality
+                modalities.add(key, query.modality)
                 self._queries[split] += 1
                 if not query.positives:
                     lines.append(number)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from genius.collections.checker import Checker, ContentTable, LineWarning, ModalityTable
+from genius.collections.checker import Checker, ItemTable, LineWarning
 from genius.collections.keys import KeySet
-from genius.schema import Item, Modality
+from genius.schema import Modality
 from tests.collections.samples import QUERIES, picture, read_jsonl, write_collection, write_jsonl
 
 TEST_POOL = "cand_pool/global/mbeir_union_test_cand_pool.jsonl"
@@ -275,15 +275,14 @@ def test_a_file_name_that_is_not_utf8_can_be_printed(root):
     ("keys", "most"), [(range(20_000), 20), (random.Random(0).sample(range(10**10), 20_000), 1000)], ids=["next", "far"]
 )
 def test_a_candidate_takes_little_memory_wherever_its_number_lies(keys, most):
-    item = Item("7:1", Modality.TEXT, "One.")
     tracemalloc.start()
     try:
-        contents, modalities, pool = ContentTable(), ModalityTable(), KeySet()
+        items, pool = ItemTable(), KeySet()
         for key in keys:
-            assert contents.add(item, key) and pool.add(key)
-            modalities[key] = item.modality
+            assert items.add(key, Modality.TEXT, "One.") and pool.add(key)
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
     assert taken / len(keys) < most
-    assert not any(contents.add(item, key) for key in keys)
+    assert len(items) == len(keys) and not any(items.add(key, Modality.PAIR, "One.") for key in keys)
+    assert all(items.get(key) is Modality.TEXT for key in keys) and items.get(11 * 10**11) is None
