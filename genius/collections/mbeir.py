@@ -16,7 +16,7 @@ import numpy as np
 from genius.collections import layout
 from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
-from genius.collections.records import read_items, read_judgments, read_queries
+from genius.collections.records import parse_item, parse_judgment, parse_query, read_lines
 from genius.errors import UserError
 from genius.schema import Item, LabeledQuery
 
@@ -60,7 +60,7 @@ class Collection:
         """
         splits_of: dict[tuple[int, int, str], set[str]] = {}
         for file, dataset, task, split in self.query_files():
-            pairs = ((key_dataset(id_key(query.id)), query.task) for query in read_queries(file))
+            pairs = ((key_dataset(id_key(query.id)), query.task) for query in read_lines(file, parse_query))
             for dataset_id, query_task in set(pairs if task is None else islice(pairs, 1)):
                 splits_of.setdefault((dataset_id, query_task, dataset), set()).add(split)
         return [
@@ -77,7 +77,7 @@ class Collection:
             if file_split != split or (row is not None and row.dataset != dataset):
                 continue
             relevant = None
-            for query in read_queries(file):
+            for query in read_lines(file, parse_query):
                 if row is not None and query.task != row.task:
                     continue
                 if relevant is None:  # read only for a file that has a query of this row
@@ -94,7 +94,7 @@ class Collection:
         files = self.pool_files()
         if pool not in files:
             raise UserError(f"{self.root} has no pool {pool!r}; it has {', '.join(files)}")
-        yield from read_items(files[pool])
+        yield from read_lines(files[pool], parse_item)
 
     def local_pool(self, row: BenchmarkRow) -> Iterator[Item]:
         """The candidates of a row's local pool.
@@ -109,7 +109,7 @@ class Collection:
         """Every candidate of the main pools, once."""
         seen = KeySet()
         for file in self.main_pool_files().values():
-            for item in read_items(file):
+            for item in read_lines(file, parse_item):
                 if seen.add(id_key(item.id)):
                     yield item
 
@@ -145,11 +145,11 @@ class Collection:
     def dataset_name(self, dataset_id: int) -> str:
         """The dataset's name as used in its query files or local pools. Raises UserError for an unknown dataset."""
         for file, dataset, _, _ in self.query_files():
-            first = next(read_queries(file), None)
+            first = next(read_lines(file, parse_query), None)
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return dataset
         for pool, file in self.pool_files().items():
-            first = next(read_items(file), None) if pool not in GLOBAL_POOLS else None
+            first = next(read_lines(file, parse_item), None) if pool not in GLOBAL_POOLS else None
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return pool.partition("_task")[0]
         raise UserError(f"{self.root} has no dataset {dataset_id}")
@@ -197,7 +197,7 @@ class RelevanceTable:
     def read(cls, files: list[Path]) -> Self:
         queries, candidates = array("q"), array("q")
         for file in files:
-            for judgment in read_judgments(file):
+            for judgment in read_lines(file, parse_judgment):
                 if judgment.relevant:
                     queries.append(judgment.query)
                     candidates.append(judgment.candidate)

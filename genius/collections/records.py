@@ -4,10 +4,10 @@ The reader and the checker share these parsers, so both refuse the same lines. E
 file and the line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Strict, TypeAdapter
 from typing_extensions import TypedDict
@@ -16,6 +16,8 @@ from genius.collections.keys import id_key
 from genius.collections.layout import TASKS, leaves_folder
 from genius.collections.lines import LineError, parse_object, text_lines, validate
 from genius.schema import Item, LabeledQuery, Modality
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +29,10 @@ class Judgment:
     relevant: bool
 
 
-def read_items(file: Path) -> Iterator[Item]:
-    """The candidates of a pool file."""
+def read_lines(file: Path, parse: Callable[[Path, int, str], T]) -> Iterator[T]:
+    """The records of a file; the positives of queries are those in their lines, not those in the qrels."""
     for number, text in text_lines(file):
-        yield parse_item(file, number, text)
-
-
-def read_queries(file: Path) -> Iterator[LabeledQuery]:
-    """The queries of a query file; their positives are those in the query lines, not those in the qrels."""
-    for number, text in text_lines(file):
-        yield parse_query(file, number, text)
-
-
-def read_judgments(file: Path) -> Iterator[Judgment]:
-    """The relevance judgments of a qrels file."""
-    for number, text in text_lines(file):
-        yield parse_judgment(file, number, text)
+        yield parse(file, number, text)
 
 
 def parse_item(file: Path, line: int, text: str) -> Item:

@@ -9,6 +9,7 @@ python -m genius.index RUN compact           merge all segments into one, withou
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from genius.commands import program, usage
@@ -74,10 +75,9 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
     if added.unreadable > len(added.complaints):
         print(f"unreadable: {added.unreadable - len(added.complaints):,} more")
     if added.changed:
-        more = f" and {len(added.changed) - SHOWN:,} more" if len(added.changed) > SHOWN else ""
         print(
-            f"changed {len(added.changed):,}: {', '.join(added.changed[:SHOWN])}{more}; the index keeps the texts and "
-            "pictures it has for these ids; to replace them: add --replace"
+            f"changed {_listed(added.changed)}; the index keeps the texts and pictures it has for these ids; "
+            "to replace them: add --replace"
         )
     if added.new:
         _advise(run, opened(run))
@@ -87,13 +87,8 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
 def remove(run: Path, ids: list[str]) -> int:
     """Remove the items with these ids. Returns the exit status: 0, or 1 if the index has no item with one of them."""
     removed = update.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
-    unknown = removed.unknown
-    more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
-    print(
-        f"removed {removed.removed:,}"
-        + (f", unknown {len(unknown):,}: {', '.join(unknown[:SHOWN])}{more}" if unknown else "")
-    )
-    return 1 if unknown else 0
+    print(f"removed {removed.removed:,}" + (f", unknown {_listed(removed.unknown)}" if removed.unknown else ""))
+    return 1 if removed.unknown else 0
 
 
 def check(run: Path) -> int:
@@ -123,6 +118,11 @@ def opened(run: Path) -> Index:
     while newer := load_newer_index(Run(run), index):
         index = newer
     return index
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - SHOWN:,} more" if len(ids) > SHOWN else ""
+    return f"{len(ids):,}: {', '.join(ids[:SHOWN])}{more}"
 
 
 def _advise(run: Path, index: Index, drift: DriftReport | None = None) -> bool:

@@ -33,7 +33,7 @@ from genius.index.layout import CONFIG, DISTANCES, ERRORS, ROWS, segment_folder,
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
 from genius.index.store import Index
 from genius.index.versions import PART
-from genius.index.writing import THUMBNAIL_QUALITY, write_rows, write_segment
+from genius.index.writing import MAX_EXAMPLES, THUMBNAIL_QUALITY, write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -45,7 +45,6 @@ from genius.trie.ids import pack
 
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
-MAX_EXAMPLES = 5  # unreadable images that are named
 SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
 ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS, ROWS)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
@@ -223,9 +222,18 @@ def append(
             kept,
         )
 
-    run.replace(PART, write, [name for name in part_files(run) if name not in ROW_FILES])
-    if len(config.segments) >= MERGE_AT:
-        _merge_small_segments(run)
+    _publish_rows(run, write)
+    if len(config.segments) >= MERGE_AT:  # to keep their number, and so that of open files, small
+        try:
+            grown = Index.load(run.folder(PART))
+            _publish_merged(run, grown, first_to_merge(grown.config.segments))
+        except UserError as error:  # the added items stay
+            logging.getLogger(__name__).warning("the segments were not merged: %s", error)
+
+
+def _publish_rows(run: Run, write: Callable[[Path], None]) -> None:
+    """Publish a version with other files about rows, and maybe one more segment."""
+    run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
 
 
 def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
@@ -243,7 +251,7 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
             positions,
         )
 
-    run.replace(PART, write, [name for name in part_files(run) if name not in ROW_FILES])
+    _publish_rows(run, write)
 
 
 def _publish_merged(run: Run, index: Index, first: int) -> None:
@@ -267,20 +275,10 @@ def _publish_merged(run: Run, index: Index, first: int) -> None:
         number = int(match[1]) if match else 0 if name in FILES else -1
         return number < first and name not in (CONFIG, ROWS)
 
-    run.replace(PART, write, filter(stays, part_files(run)))
+    run.replace(PART, write, filter(stays, _files(run)))
 
 
-def _merge_small_segments(run: Run) -> None:
-    """Keep the number of segments, and so of open files, small. If this fails, the added items stay."""
-    try:
-        index = Index.load(run.folder(PART))
-        _publish_merged(run, index, first_to_merge(index.config.segments))
-    except UserError as error:
-        logging.getLogger(__name__).warning("the segments were not merged: %s", error)
-
-
-def part_files(run: Run) -> list[str]:
-    """Names of the files of the run's index."""
+def _files(run: Run) -> list[str]:
     return list(run.manifest["parts"][PART]["files"])
 
 
