@@ -40,6 +40,15 @@ def write_source(folder: Path, records: Iterable[dict], shades: dict[str, int] |
     return folder
 
 
+def photos(folder: Path, *names: str) -> Path:
+    """A folder of pictures that differ, without a table."""
+    for number, name in enumerate(names):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(picture(number))
+    return folder
+
+
 CANDIDATES = [
     {"did": "9:1", "txt": None, "img_path": "images/a.png", "modality": "image", "src_content": None},
     {"did": "9:2", "txt": "a red square", "img_path": None, "modality": "text", "src_content": None},

@@ -10,15 +10,7 @@ from genius.collections.images import HEIC
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError
-from tests.collections.samples import picture
-
-
-def photos(folder, *names):
-    for number, name in enumerate(names):
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(picture(number))
-    return folder
+from tests.collections.samples import photos, picture
 
 
 def texts_of(folder, destination):
@@ -135,11 +127,8 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
     (folder / "t.csv").write_bytes(content)
     source = read_source(folder)
     (record,) = source.records
-    assert (record.image, record.captions, record.attributes) == (
-        "a.png",
-        ["words"],
-        {},
-    ) and "image from" in source.notes[0]
+    assert (record.image, record.captions, record.attributes) == ("a.png", ["words"], {})
+    assert "image from" in source.notes[0]
 
 
 def test_of_two_columns_of_images_the_better_is_taken(tmp_path):

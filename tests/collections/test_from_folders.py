@@ -12,7 +12,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.schema import Modality
 from tests.collections.built import built
-from tests.collections.samples import picture, write_source
+from tests.collections.samples import photos, write_source
 
 
 def many(count: int = 300, **fields) -> list[dict]:
@@ -76,22 +76,21 @@ def test_the_same_sources_give_the_same_bytes(tmp_path):
             assert (tmp_path / "two" / file.relative_to(tmp_path / "one")).read_bytes() == file.read_bytes()
 
 
-def test_images_alone_are_a_pool_without_queries(tmp_path):
-    (tmp_path / "photos").mkdir()
-    for number in range(3):
-        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
-    (row,) = build([f"my photos={tmp_path / 'photos'}"], tmp_path / "built")
+def test_images_alone_are_a_pool_in_every_split_without_queries(tmp_path):
+    folder = photos(tmp_path / "photos", *(f"{number}.png" for number in range(30)))
+    (row,) = build([f"my photos={folder}"], tmp_path / "built")
     collection = Collection(tmp_path / "built")
-    assert (row.task, row.dataset, row.candidates, row.queries.total()) == (None, "my_photos", 3, 0)
-    assert len(list(collection.all_candidates())) == 3 and collection.rows() == []
+    assert (row.task, row.dataset, row.candidates, row.queries.total()) == (None, "my_photos", 30, 0)
+    assert len(list(collection.all_candidates())) == 30 and collection.rows() == []
+    assert [len(list(collection.candidates(f"union_{split}"))) for split in SPLITS] == [30, 30, 30]
     assert collection.dataset_name(0) == "my_photos"
     assert all(len(texts) >= 4 for texts in collection.instructions().values())
 
 
 def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp_path):
-    (tmp_path / "photos").mkdir()
-    for number, data in enumerate((picture(1), b"text", picture(2), b"")):
-        (tmp_path / "photos" / f"{number}.png").write_bytes(data)
+    folder = photos(tmp_path / "photos", "0.png", "2.png")
+    (folder / "1.png").write_bytes(b"text")
+    (folder / "3.png").write_bytes(b"")
     (row,) = build([str(tmp_path / "photos")], tmp_path / "built")
     assert {item.image for item in Collection(tmp_path / "built").all_candidates()} == {
         "images/photos/0.png",
@@ -100,29 +99,18 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
     assert "2 files: unreadable; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
     assert (tmp_path / "built" / "files.tsv").read_text().count("unreadable") == 2
     for name in ("0.png", "2.png"):
-        (tmp_path / "photos" / name).unlink()
+        (folder / name).unlink()
     with pytest.raises(UserError, match="1.png is not a readable PNG"):
         build([str(tmp_path / "photos")], tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
 def test_each_image_is_read_once_and_what_was_checked_is_copied(tmp_path, monkeypatch):
-    (tmp_path / "photos").mkdir()
-    for number in range(3):
-        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
+    folder = photos(tmp_path / "photos", "0.png", "1.png", "2.png")
     read, read_bytes = Counter(), Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda file: read.update([file.name]) or read_bytes(file))
-    build([str(tmp_path / "photos")], tmp_path / "collection")
+    build([str(folder)], tmp_path / "collection")
     assert {name: times for name, times in read.items() if name.endswith(".png")} == {f"{n}.png": 1 for n in range(3)}
-
-
-def test_images_alone_are_candidates_in_every_split(tmp_path):
-    (tmp_path / "photos").mkdir()
-    for number in range(30):
-        (tmp_path / "photos" / f"{number}.png").write_bytes(picture(number))
-    build([str(tmp_path / "photos")], tmp_path / "built")
-    collection = Collection(tmp_path / "built")
-    assert [len(list(collection.candidates(f"union_{split}"))) for split in SPLITS] == [30, 30, 30]
 
 
 def test_datasets_are_numbered_in_the_order_given(tmp_path):
@@ -200,8 +188,6 @@ def test_natural_images_without_iconic_ones_are_refused(tmp_path):
 
 
 def test_a_file_name_that_is_not_utf8_is_left_out(tmp_path):
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "good.png").write_bytes(picture(1))
-    (tmp_path / "photos" / os.fsdecode(b"bad\xff.png")).write_bytes(picture(2))
-    (row,) = build([str(tmp_path / "photos")], tmp_path / "built")
+    folder = photos(tmp_path / "photos", "good.png", os.fsdecode(b"bad\xff.png"))
+    (row,) = build([str(folder)], tmp_path / "built")
     assert row.candidates == 1 and "the file name is not UTF-8" in str(row)

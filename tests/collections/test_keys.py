@@ -22,22 +22,8 @@ def test_keys_of_different_ids_differ():
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "",
-        "9",
-        "9:",
-        ":1",
-        "9:-1",
-        "9:01",
-        "09:1",
-        "9:1:1",
-        "a:1",
-        "9:1 ",
-        "９:1",
-        "9:1\n",
-        "1000000:1",
-        "1:1000000000000",
-    ],
+    ["", "9", "9:", ":1", "9:-1", "9:01", "09:1", "9:1:1", "a:1", "9:1 ", "９:1", "9:1\n", "1000000:1"]
+    + ["1:" + "1" * 13],
 )
 def test_invalid_ids_are_refused(name):
     with pytest.raises(ValueError, match="dataset:number"):

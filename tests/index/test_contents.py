@@ -10,14 +10,9 @@ from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
-from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
 
 N = 12
-
-
-@pytest.fixture
-def run(tmp_path) -> Path:
-    return publish_tiny_run(tmp_path / "run", N).path
 
 
 def opened(run: Path) -> Index:

@@ -16,14 +16,6 @@ from genius.index.check import problems
 from genius.index.store import Index
 from genius.run import Run, digest_of
 from tests.index.test_versions import change_twice_before
-from tests.search.tiny import publish_tiny_run
-
-N = 12
-
-
-@pytest.fixture
-def run(tmp_path) -> Path:
-    return publish_tiny_run(tmp_path / "run", N).path
 
 
 @pytest.fixture

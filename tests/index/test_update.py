@@ -119,7 +119,7 @@ def assert_same(index: Index, expected: Index, rows: list[int]) -> None:
 
 
 def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, trained, models, others):
-    whole = opened(trained / "whole")
+    whole, first = opened(trained / "whole"), (opened(run).folder / "embeddings.npy").stat().st_ino
     assert add(run, lambda _: others, models) == Added(WHOLE - N, 0, 0, 0, (), ())
     assert_same(opened(run), whole, list(range(WHOLE)))
 
@@ -127,6 +127,8 @@ def test_a_run_that_grew_shrank_and_was_compacted_is_the_run_indexed_whole(run, 
     rows = [row for row in range(WHOLE) if row not in (3, 30)]
     assert_same(opened(run), whole, rows)
     assert opened(run).rows_of(["0:3", "0:30"]).tolist() == [-1, -1]
+    assert (opened(run).folder / "embeddings.npy").stat().st_ino == first  # segments are shared, not copied
+    assert (opened(run).folder / "segment-1" / "items.sqlite").stat().st_nlink == 2
 
     assert add(run, lambda _: others, models).new == 1  # 0:30 again, now last
     assert_same(opened(run), whole, [*rows, 30])
@@ -205,15 +207,6 @@ def test_what_was_added_is_found_by_the_next_search_and_what_was_removed_is_not(
     assert item not in [hit.item for hit in hits]
 
 
-def test_segments_are_shared_not_copied(run, models, others):
-    file = (opened(run).folder / "embeddings.npy").stat().st_ino
-    add(run, lambda _: others, models)
-    remove(run, ["0:0"])
-    folder = opened(run).folder
-    assert (folder / "embeddings.npy").stat().st_ino == file
-    assert (folder / "segment-1" / "items.sqlite").stat().st_nlink == 2
-
-
 def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_path):
     pictures = run / "pictures"
     (pictures / "broken.png").write_bytes(b"no image")
@@ -245,18 +238,13 @@ def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_pat
     assert not (run / "adding").exists()
 
 
-def test_only_unreadable_images_make_no_new_version(run, models):
+def test_nothing_new_makes_no_new_version(run, models):
     before = Run(run).manifest
     (run / "broken.png").write_bytes(b"no image")
     added = add(run, lambda _: item_source([Item("9:1", Modality.IMAGE, image="broken.png")], run), models)
-    assert (added.new, added.unreadable) == (0, 1) and Run(run).manifest == before
-
-
-def test_nothing_new_makes_no_new_version(run, models, others):
-    before = Run(run).manifest
+    assert (added.new, added.unreadable) == (0, 1)
     assert add(run, lambda _: item_source([], run), models) == Added(0, 0, 0, 0, (), ())
-    assert remove(run, ["no:1"]).removed == 0
-    assert Run(run).manifest == before
+    assert remove(run, ["no:1"]).removed == 0 and Run(run).manifest == before
 
 
 def test_encoding_goes_on_where_it_was_killed(run, models, others, monkeypatch):

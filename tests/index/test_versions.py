@@ -14,14 +14,9 @@ from genius.index.store import Index
 from genius.index.versions import load_newer_index
 from genius.run import Run
 from genius.schema import Item, Modality
-from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
 
 N = 12
-
-
-@pytest.fixture
-def run(tmp_path) -> Path:
-    return publish_tiny_run(tmp_path / "run", N).path
 
 
 def add_texts(run: Path, numbers: range) -> None:
