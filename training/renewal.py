@@ -8,7 +8,6 @@ repeats what it has not finished.
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from genius.collections.draft import Content
@@ -92,15 +91,11 @@ def _update_index(run: Run, collection: Collection, datasets: int, device: str) 
 def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:
     """The numbers of a collection's candidates, by dataset and content."""
     known: dict[int, dict[Content, int]] = {}
-    digest = partial(_digest, collection)
     for item in collection.all_candidates():
         dataset, _, number = item.id.partition(":")
-        known.setdefault(int(dataset), {})[item.text, digest(item.image)] = int(number)
+        digest = None if item.image is None else bytes.fromhex(sha256(collection.image_path(item.image)))
+        known.setdefault(int(dataset), {})[item.text, digest] = int(number)
     return known
-
-
-def _digest(collection: Collection, image: str | None) -> bytes | None:
-    return None if image is None else bytes.fromhex(sha256(collection.image_path(image)))
 
 
 def _pictures(root: Path) -> dict[tuple[str, ...], str]:

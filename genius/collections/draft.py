@@ -93,46 +93,29 @@ class Draft:
     def candidates(self) -> Iterator[tuple[Item, list[int | None], list[str]]]:
         """Yield each item with the tasks and splits of its pools."""
         for entry in self._candidates.values():
-            image = entry.image
+            image = entry.image.path if entry.image else None
             source = json.dumps(entry.source, ensure_ascii=False) if entry.source else ""
-            item = Item(
-                self._id(entry.number),
-                Modality.of(entry.text, image),
-                entry.text,
-                image.path if image else None,
-                source,
-            )
+            item = Item(self._id(entry.number), Modality.of(entry.text, image), entry.text, image, source)
             yield item, sorted(entry.tasks, key=str), [split for split in SPLITS if split in entry.splits]
 
     def queries(self) -> Iterator[tuple[str, LabeledQuery]]:
         """Yield (split, query) for each query in each of its splits where it has a positive."""
         number = 0
         for question in self._questions.values():
-            image = question.image
+            if question.task == 1 and (question.text, None) in self._candidates:
+                continue  # a text that is also a candidate would find itself
+            image = question.image.path if question.image else None
+            modality = Modality.of(question.text, image)
             for split in SPLITS:
                 positives = tuple(
                     self._id(candidate.number)
                     for candidate in question.positives.values()
                     if candidate.splits & POSITIVE_SPLITS[split]
                 )
-                if split not in question.splits or not positives or self._finds_itself(question):
-                    continue
-                number += 1
-                yield (
-                    split,
-                    LabeledQuery(
-                        self._id(number),
-                        Modality.of(question.text, image),
-                        question.task,
-                        question.text,
-                        image.path if image else None,
-                        positives,
-                    ),
-                )
-
-    def _finds_itself(self, question: Question) -> bool:
-        """Whether the query is also a candidate: a text-to-text query would retrieve itself."""
-        return question.task == 1 and (question.text, None) in self._candidates
+                if split in question.splits and positives:
+                    number += 1
+                    name = self._id(number)
+                    yield split, LabeledQuery(name, modality, question.task, question.text, image, positives)
 
     def _id(self, number: int) -> str:
         return f"{self.dataset_id}:{number}"

@@ -47,6 +47,11 @@ class FileReport:
     detail: str = ""
 
 
+def printable(file: Path | str) -> str:
+    """The name of a file, which may not be UTF-8."""
+    return os.fsencode(file).decode(errors="backslashreplace")
+
+
 class Folder:
     """The files of a folder and of folders that it links to, each place once."""
 
@@ -62,7 +67,11 @@ class Folder:
             self.files.add(file)
             suffix = Path(file).suffix.lower()
             if suffix in SUFFIXES or (not suffix and self._looks_like_a_picture(file)):
-                self.images.append(file)
+                if file == file.encode(errors="ignore").decode():
+                    self.images.append(file)
+                else:
+                    detail = f"{printable(file)}: the file name is not UTF-8; rename the file"
+                    self.others.append(FileReport(file, UNREADABLE, detail))
             elif suffix in UNSUPPORTED_SUFFIXES:
                 self.others.append(FileReport(file, UNSUPPORTED, _remedy(suffix)))
             else:
@@ -153,8 +162,7 @@ def account(reports: list[FileReport]) -> list[str]:
             if outcome == UNSUPPORTED:
                 line += "; " + "; ".join(details)
             elif outcome in (COPY, UNREADABLE, UNNAMED):
-                first = os.fsencode(files[0].file).decode(errors="backslashreplace")
-                line += f"; the first: {files[0].detail if outcome == UNREADABLE else first}"
+                line += f"; the first: {files[0].detail if outcome == UNREADABLE else printable(files[0].file)}"
             lines.append(line)
     return lines
 

@@ -157,8 +157,7 @@ def store_images(
         reports.append(FileReport(record.image, USED, digest.hex()))
         path = f"images/{name}/{record.image.removeprefix(prefix)}"
         writer.image(path, data)
-        attributes = {"id": record.id, **record.attributes}
-        image = SourceImage(path, digest, _splits(record, digest, own_val), attributes)
+        image = SourceImage(path, digest, _splits(record, digest, own_val), record.facts)
         entries.append(SourceEntry(record, image))
     if not entries:
         raise UserError(reports[0].detail)
@@ -169,8 +168,6 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
     """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads."""
 
     def read(record: Record) -> bytes | UserError:
-        if wrong := source.name_error(record):
-            return wrong
         try:
             data = read_image_file(source.folder / record.image)
             check_image(record.image, data)

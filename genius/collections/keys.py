@@ -1,7 +1,6 @@
 """Ids as integer keys: 5.6 million ids take 45 MB as an array and, numbered one by one, 3 MB as a set."""
 
 import re
-from operator import and_
 from typing import Self
 
 MAX_NUMBER = 2**40
@@ -31,30 +30,24 @@ class KeySet:
     """A set of keys stored as a paged bitmap: 0.6 bytes for each of consecutive keys, 170 bytes for keys far apart."""
 
     def __init__(self) -> None:
-        self._pages: dict[int, bytearray] = {}
+        self._pages: dict[int, int] = {}  # a bit for each key
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def __contains__(self, key: int) -> bool:
-        page = self._pages.get(key >> PAGE_BITS)
-        bit = key & (2**PAGE_BITS - 1)
-        return page is not None and bool(page[bit >> 3] >> (bit & 7) & 1)
+        return bool(self._pages.get(key >> PAGE_BITS, 0) >> key % 2**PAGE_BITS & 1)
 
     def isdisjoint(self, other: Self) -> bool:
         """Whether no key is in both."""
         pages = self._pages.keys() & other._pages.keys()
-        return not any(any(map(and_, self._pages[page], other._pages[page])) for page in pages)
+        return not any(self._pages[page] & other._pages[page] for page in pages)
 
     def add(self, key: int) -> bool:
         """Add a key. Returns False if it was already present."""
-        page = self._pages.get(key >> PAGE_BITS)
-        if page is None:
-            page = self._pages[key >> PAGE_BITS] = bytearray(2**PAGE_BITS // 8)
-        bit = key & (2**PAGE_BITS - 1)
-        if page[bit >> 3] >> (bit & 7) & 1:
+        if key in self:
             return False
-        page[bit >> 3] |= 1 << (bit & 7)
+        self._pages[key >> PAGE_BITS] = self._pages.get(key >> PAGE_BITS, 0) | 1 << key % 2**PAGE_BITS
         self._count += 1
         return True

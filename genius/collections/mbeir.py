@@ -149,8 +149,8 @@ class Collection:
             if first is not None and key_dataset(id_key(first.id)) == dataset_id:
                 return dataset
         for pool, file in self.pool_files().items():
-            first = next(read_lines(file, parse_item), None) if pool not in GLOBAL_POOLS else None
-            if first is not None and key_dataset(id_key(first.id)) == dataset_id:
+            item = next(read_lines(file, parse_item), None) if pool not in GLOBAL_POOLS else None
+            if item is not None and key_dataset(id_key(item.id)) == dataset_id:
                 return pool.partition("_task")[0]
         raise UserError(f"{self.root} has no dataset {dataset_id}")
 

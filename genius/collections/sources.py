@@ -4,7 +4,6 @@ The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `
 Karpathy's JSON file (karpathy.py), or one text file beside each image. README.md lists its fields.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections.folders import OTHER, TEXTS, UNNAMED, UNSUPPORTED, USED, FileReport, Folder
+from genius.collections.folders import OTHER, TEXTS, UNNAMED, UNREADABLE, UNSUPPORTED, USED, FileReport, Folder
 from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import SPLITS, leaves_folder
 from genius.collections.lines import LineError, json_lines, validate
@@ -39,6 +38,11 @@ class Record:
     qa: list[tuple[str, str]] = field(default_factory=list)
     table: Path | None = None  # that has the line, if it is not the source's
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is kept of it with its image."""
+        return {"id": self.id, **self.attributes}
+
 
 @dataclass(frozen=True, slots=True)
 class ComposedPair:
@@ -64,17 +68,8 @@ class Source:
     def error(self, record: Record, message: str) -> UserError:
         """An error that names the record's line, or its image file if there is no table."""
         if self.table is None:
-            name = os.fsencode(self.folder / record.image).decode(errors="replace")
-            return UserError(f"{name}: {message}")
+            return UserError(f"{self.folder / record.image}: {message}")
         return LineError(record.table or self.table, record.line, message)
-
-    def name_error(self, record: Record) -> UserError | None:
-        """What is wrong with the name of the image's file, if anything."""
-        try:
-            record.image.encode()
-        except UnicodeEncodeError:
-            return self.error(record, "the file name is not UTF-8; rename the file")
-        return None
 
 
 def read_source(root: Path) -> Source:
@@ -104,7 +99,7 @@ def read_source(root: Path) -> Source:
     if not records and table is not None:
         raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
     if not records:
-        found = "; ".join(dict.fromkeys(other.detail for other in others if other.outcome == UNSUPPORTED))
+        found = "; ".join(dict.fromkeys(other.detail for other in others if other.outcome in (UNSUPPORTED, UNREADABLE)))
         raise UserError(
             f"{root} contains no images; a source needs PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF files"
             + f" ({found})" * bool(found)

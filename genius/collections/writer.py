@@ -73,7 +73,7 @@ class CollectionWriter:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self.close()
+        self._open.close()
 
     def image(self, relative: str, data: bytes) -> None:
         """Write the encoded bytes of an image to a path relative to the root."""
@@ -133,10 +133,6 @@ class CollectionWriter:
         self._file(layout.HELD_OUT_INSTRUCTIONS if held_out else layout.INSTRUCTIONS).write(
             "\t".join((query.mbeir, candidate.mbeir, dataset, str(dataset_id), *prompts)) + "\n"
         )
-
-    def close(self) -> None:
-        """Close the files."""
-        self._open.close()
 
     def _file(self, relative: Path) -> IO[str]:
         if relative not in self._files:

@@ -41,19 +41,17 @@ class Contents:
         config = index.config
         every, added = (Counter(index.records.datasets(first)) for first in (0, config.trained))
         numbers = sorted({dataset for dataset, _ in every}, key=lambda number: (number is None, number))
+        datasets = [
+            Dataset(number, [every[number, kind] for kind in Modality], sum(added[number, kind] for kind in Modality))
+            for number in numbers
+        ]
+        files = (file for file in index.folder.rglob("*") if file.is_file())
         return cls(
             index.n,
             np.bincount(index.modalities, minlength=len(Modality)).tolist(),
             config.grown,
-            [
-                Dataset(
-                    number,
-                    [every[number, modality] for modality in Modality],
-                    sum(added[number, modality] for modality in Modality),
-                )
-                for number in numbers
-            ],
+            datasets,
             config.segments,
             sum(config.segments) - index.n,
-            sum(file.stat().st_size for file in index.folder.rglob("*") if file.is_file()),
+            sum(file.stat().st_size for file in files),
         )

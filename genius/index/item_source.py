@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.draft import Draft, SourceImage
-from genius.collections.folders import UNREADABLE, FileReport, account
+from genius.collections.folders import account
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
-from genius.collections.sources import Record, read_source
+from genius.collections.sources import read_source
 from genius.schema import Item, Modality
 
 
@@ -48,19 +48,11 @@ def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int) -> 
 
 
 def _of_folder(root: Path, dataset: int) -> ItemSource:
-    source, draft = read_source(root), Draft(dataset)
-    everywhere = frozenset(SPLITS)
-
-    def source_image(record: Record) -> SourceImage:
-        attributes = {"id": record.id, **record.attributes}
-        return SourceImage(record.image, record.image.encode(), everywhere, attributes)
-
-    wrong = [(record, error) for record in source.records if (error := source.name_error(record))]
-    if wrong and source.table is not None:
-        raise wrong[0][1]
-    left = {record.image for record, _ in wrong}
-    entries = [SourceEntry(record, source_image(record)) for record in source.records if record.image not in left]
+    source, draft, everywhere = read_source(root), Draft(dataset), frozenset(SPLITS)
+    entries = [
+        SourceEntry(record, SourceImage(record.image, record.image.encode(), everywhere, record.facts))
+        for record in source.records
+    ]
     apply_rules(draft, entries, source.pairs)
     items = [item for item, _, _ in draft.candidates()]
-    reports = [*(FileReport(record.image, UNREADABLE, str(error)) for record, error in wrong), *source.others]
-    return ItemSource(lambda: items, root.joinpath, (*source.notes, *account(reports)))
+    return ItemSource(lambda: items, root.joinpath, (*source.notes, *account(source.others)))

@@ -48,6 +48,7 @@ FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being adde
 SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
 ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS, ROWS)  # a new version has its own
 SEGMENT = re.compile(r"segment-(\d+)/.+")
+KIND = np.dtype([("modality", np.uint8), ("pictured", np.bool_), ("content", np.uint64)])  # of an item: see _content
 MERGE_AT = 8  # segments; with so many, adding merges small ones
 
 
@@ -120,19 +121,20 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         source = read(index.records.last_dataset() + 1)
         new = _find_new_items(index, source)
         complaints: list[str] = []
-        if not len(new.modalities):
+        if not len(new.kinds):
             remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
         models.encoder.check()
         files = _encode(opened, source, new, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
-        codes = quantize_all(fused, new.modalities, models.quantizer)
-        masks, embedding = files.masks, files.embedding
-        assert masks is not None and embedding is not None
-        readable = masks[:, 0] | ~new.pictured
+        codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
+        readable, embedding = files.arrays["masks"][:, 0] | ~new.kinds["pictured"], files.arrays["embedding"]
         copies = np.zeros(len(codes), dtype=bool)
         copies[readable] = _find_copies(
-            index, codes[readable], ConcatenatedArray([embedding], np.flatnonzero(readable)), new.contents[readable]
+            index,
+            codes[readable],
+            ConcatenatedArray([embedding], np.flatnonzero(readable)),
+            new.kinds["content"][readable],
         )
         kept = np.flatnonzero(readable & ~copies)
         if len(kept):
@@ -287,9 +289,7 @@ class NewItems:
     """The items of a source whose ids the index does not hold."""
 
     fresh: Sequence[bool]  # (c,) which of the items these are
-    modalities: np.ndarray  # (m,) uint8
-    pictured: np.ndarray  # (m,) bool: has an image
-    contents: np.ndarray  # (m,) uint64: equal for equal modality and text
+    kinds: np.ndarray  # (m,) of KIND
     skipped: int
     changed: tuple[str, ...]  # skipped ids whose text or picture differs from the indexed one
     digest: str  # of the new items
@@ -301,9 +301,7 @@ class NewItems:
 
 def _find_new_items(index: Index, source: ItemSource) -> NewItems:
     fresh: list[bool] = []
-    modalities: list[Modality] = []
-    pictured: list[bool] = []
-    contents: list[int] = []
+    kinds: list[tuple[Modality, bool, int]] = []
     changed: list[str] = []
     digest = hashlib.sha256()
     for chunk in batched(source.items(), LOOKUP):
@@ -315,19 +313,10 @@ def _find_new_items(index: Index, source: ItemSource) -> NewItems:
             same = readers.map(lambda entry: _is_same(index, source, *entry), known)
             changed += [entry[0].id for entry, is_same in zip(known, same, strict=True) if not is_same]
         for item in compress(chunk, rows < 0):
-            modalities.append(item.modality)
-            pictured.append(item.image is not None)
-            contents.append(_content(item))
-            digest.update(f"{item.id} {_image_state(source, item.image)} {contents[-1]}\n".encode())
-    return NewItems(
-        fresh,
-        np.array(modalities, dtype=np.uint8),
-        np.array(pictured, dtype=bool),
-        np.array(contents, dtype=np.uint64),
-        len(fresh) - len(modalities),
-        tuple(changed),
-        digest.hexdigest(),
-    )
+            kinds.append((item.modality, item.image is not None, _content(item)))
+            digest.update(f"{item.id} {_image_state(source, item.image)} {_content(item)}\n".encode())
+    skipped = len(fresh) - len(kinds)
+    return NewItems(fresh, np.array(kinds, dtype=KIND), skipped, tuple(changed), digest.hexdigest())
 
 
 def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: Item) -> bool:
@@ -372,7 +361,7 @@ def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complai
     complaints: gets a sentence for each unreadable image.
     """
     files = FeatureFiles.create(
-        run.path / FEATURE_FOLDER, len(new.modalities), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
+        run.path / FEATURE_FOLDER, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
     )
     files.fill(
         models.encoder,
