@@ -1,5 +1,9 @@
 """Encode a collection and index it block by block, by models that exist already: no training.
 
+An encoder that no shipped part fits gets a fusion, a quantizer and a decoder that are made in seconds: the fused
+feature is the embedding itself, the codebooks are those of k-means on it, level by level, and the decoder adds nothing
+to their geometry, so IDs are searched by the distance of their codewords alone.
+
 Features stay in RUN/features/candidates, for training on them later. Each block that is encoded becomes a segment of
 the index: a server that has opened the run picks it up, and a killed process loses the block that it was encoding.
 """
@@ -8,6 +12,7 @@ import shlex
 from functools import partial
 from itertools import islice
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -19,25 +24,28 @@ from genius.index.store import Index
 from genius.index.update import append
 from genius.index.versions import PART
 from genius.index.writing import write_index
+from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder
-from genius.models.fusion import Fusion
+from genius.models.fusion import Fusion, FusionConfig
 from genius.models.quantizer import ResidualQuantizer
+from genius.models.saving import round_to_half
 from genius.run import Run
 from training import features
 from training.command_line import Arguments
 from training.image_augmentation import open_item_image
 from training.index import instructions_for
 from training.pairs import CandidateTable
-from training.untrained import publish_codes
+from training.settings import Settings
 
 INDEXED = "indexed"  # in a manifest: all candidates are in the index
+SAMPLE, ITERATIONS = 16_000, 25  # of k-means
 BLOCK = 1000  # candidates that become searchable together
 
 
 def index_in_blocks(arguments: Arguments) -> None:
     """Index what the index lacks of the collection, by the run's encoder, fusion and quantizer.
 
-    A run without fusion and quantizer gets those of `training.untrained` once all candidates are encoded.
+    A run without fusion and quantizer gets parts without training once all candidates are encoded.
     """
     run, collection = Run(arguments.run), Collection(arguments.collection)
     if run.manifest.get(INDEXED):
@@ -110,3 +118,53 @@ def index_block(
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
         tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")
+
+
+@torch.no_grad()
+def publish_codes(run: Run, files: FeatureFiles, modalities: np.ndarray, settings: Settings) -> None:
+    """Publish fusion, quantizer and decoder. files: features of all candidates; modalities (n,): of these."""
+    config = settings.quantizer.quantizer
+    fusion = embedding_as_it_is(config.dim)
+    rows = np.sort(np.random.default_rng(settings.seed).permutation(len(modalities))[:SAMPLE])
+    quantizer = ResidualQuantizer(config)
+    z = fusion(files.features(rows))
+    quantizer.initialize(z, torch.from_numpy(modalities[rows]).long(), settings.seed, ITERATIONS)
+    round_to_half(quantizer)  # as its readers will load it
+    run.publish("fusion", fusion.save, ("encoder",))
+    run.publish("quantizer", partial(quantizer.save, half=True), ("encoder", "fusion"))
+    run.publish("decoder", partial(geometry_alone(quantizer).save, half=True), ("quantizer",))
+
+
+@torch.no_grad()
+def embedding_as_it_is(dim: int) -> Fusion:
+    """A fusion that gives (x + y) / ‖x + y‖, as the embedding."""
+    fusion = Fusion(FusionConfig(dim, branch=0, hidden=1))
+    for weight in fusion.parameters():
+        weight.zero_()
+    return fusion
+
+
+@torch.no_grad()
+def geometry_alone(quantizer: ResidualQuantizer) -> IDDecoder:
+    """A decoder whose logits are the distances to the codewords, and which a search does not ask."""
+    config = quantizer.config
+    decoder = IDDecoder(
+        DecoderConfig(
+            config.dim,
+            config.levels,
+            config.codebook_size,
+            width=1,
+            layers=1,
+            heads=1,
+            head_width=1,
+            ff_width=1,
+            prefix=1,
+            dropout=0.0,
+            geometry=True,
+            decoder_weight=0.0,
+        )
+    )
+    decoder.initialize(quantizer)
+    for weight in decoder.t5.parameters():
+        weight.zero_()
+    return decoder

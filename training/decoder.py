@@ -31,7 +31,6 @@ from genius.search.beam import beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
-from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.curves import record_epoch
 from training.distributed import (
@@ -42,12 +41,11 @@ from training.distributed import (
     mean_over_processes,
     progress_bar,
 )
-from training.features import FeatureSet
+from training.features import FeatureSet, training_features
 from training.optimization import adamw, bf16_where_fast, cosine, set_learning_rate
-from training.pairs import CandidateTable, split_batches
+from training.pairs import split_batches, unseen_queries
 from training.settings import DecoderSettings
 from training.stage import publish, run_stage, seconds_per_step
-from training.validation import unseen_queries
 
 WEIGHT_DECAY, BETAS, CLIP_GRAD_NORM = 1e-4, (0.9, 0.98), 1.0  # as published
 ALPHA = 2.0  # of Beta(α, α) in Eq. 11
@@ -71,12 +69,9 @@ def train(arguments: Arguments) -> None:
     """Train on the IDs of the run's quantizer, publish."""
     settings, seed, device = arguments.settings.decoder, arguments.settings.seed, arguments.device
     run = Run(arguments.run)
-    collection = training_collection(arguments.collection, arguments.settings, run)
-    quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-    candidates, fusion_digest = CandidateTable.read(collection), run.digest("fusion")
-    data = FeatureSet.read(run, collection, candidates, "train", seed)
-    val = FeatureSet.read(run, collection, candidates, "val", seed)
-    codes = quantize_all(data.candidate_files.fused(fusion_digest)[:, 0], candidates.modalities, quantizer)
+    quantizer, fusion_digest = ResidualQuantizer.load(run.folder("quantizer")).to(device), run.digest("fusion")
+    data, val = training_features(arguments)
+    codes = quantize_all(data.candidate_files.fused(fusion_digest)[:, 0], data.candidates.modalities, quantizer)
     targets = TargetIDs(codes, quantizer.cpu(), fusion_digest, run.digest("quantizer"))
     decoder, checkpoints = fit(run, data, val, targets, settings, seed, device)
     publish(run, "decoder", partial(decoder.save, half=settings.half), ("quantizer",))

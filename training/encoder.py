@@ -5,16 +5,20 @@
 Shapes: b pairs of a batch, d embedding dim.
 """
 
+import math
 import shutil
 import textwrap
+import time
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import open_clip
 import torch
 from open_clip.transform import PreprocessCfg
 from timm.layers import convert_sync_batchnorm
+from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
@@ -24,20 +28,24 @@ from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.model_hubs import quiet_hub
 from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
-from training.checkpoint import Checkpoints
+from training.checkpoint import Checkpoints, reseed
 from training.class_pictures import with_classes
 from training.command_line import Arguments, parse_arguments
-from training.contrastive import fit
-from training.distributed import is_main, world_size
-from training.encoder_inputs import FeatureFusionLoader, InputLoader
-from training.instruction_swaps import InstructionSwaps
+from training.curves import record_epoch
+from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar, world_size
+from training.encoder_inputs import FeatureFusionLoader, InputLoader, Inputs
+from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
+from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings
 from training.shipped import SHIPPED, photo_run
-from training.stage import publish, run_stage
+from training.stage import publish, run_stage, seconds_per_step
 from training.tower_features import statistics
 
+BETAS = (0.9, 0.98)  # of AdamW, as in UniIR
+SAMPLE = 1500  # validation queries of the hit rates after each epoch
+BLOCK = 256  # validation queries encoded together
 FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
 
 
@@ -144,6 +152,110 @@ def fit_encoder(
         loader = loader_class(collection, splits, settings, encoder, swaps, run.path / "cache", workers)
         fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
     return checkpoints
+
+
+def fit(
+    encoder: Encoder | LockedEncoder,
+    loader: InputLoader | LockedLoader,
+    pairs: Pairs,
+    val_pairs: Pairs,
+    settings: EncoderSettings,
+    seed: int,
+    run: Run,
+    checkpoints: Checkpoints,
+) -> None:
+    """Run settings.epochs epochs, from the last checkpoint if there is one.
+
+    In the end the encoder has the average of its weights, if the settings ask for it.
+    """
+    swaps = loader.swaps
+    average = WeightAverage(encoder, settings.average)
+    model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
+    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
+    for epoch in range(checkpoints.resume(model, optimizer), settings.epochs):
+        rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
+        batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
+        encoder.train()
+        inputs, steps = loader.load_pairs(pairs, batches, rng, training=True), len(batches)
+        progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
+        for step, (queries, targets) in enumerate(progress):
+            rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
+            set_learning_rate(optimizer, settings.learning_rate * rate)
+            with bf16_where_fast(encoder.device, settings.bf16):
+                query, target = queries.embedding(encoder), targets.embedding(encoder)
+            loss = batch_loss(pairs, queries, targets, query, target, encoder.logit_scale.exp(), settings)
+            if swaps is not None:
+                loss = loss + swaps.loss(queries, targets, query, target)
+            optimizer.zero_grad()
+            loss.backward()
+            average_gradients(model.parameters())
+            if settings.clip_grad_norm:
+                nn.utils.clip_grad_norm_(model.parameters(), settings.clip_grad_norm)
+            optimizer.step()
+            if settings.max_logit_scale:
+                with torch.no_grad():
+                    encoder.logit_scale.clamp_(max=math.log(settings.max_logit_scale))
+            average.update()
+            losses.append(loss.item())
+        broadcast_buffers(encoder)
+        pace = seconds_per_step(started, steps)
+        with average.averaged_weights():
+            loss, hit_at_1, hit_at_5 = np.mean(losses), *validate(encoder, loader, val_pairs, seed)
+        seconds = time.perf_counter() - started
+        print(
+            f"encoder epoch {epoch}  loss {loss:.3f}  val hit@1 {hit_at_1:.1%}  hit@5 {hit_at_5:.1%}  "
+            f"{seconds:.0f} s, {pace}",
+            flush=True,
+        )
+        if is_main():
+            record_epoch(
+                run, "encoder", epoch, loss=loss, val_hit_at_1=hit_at_1, val_hit_at_5=hit_at_5, seconds=seconds
+            )
+        checkpoints.save(model, optimizer, epoch)
+    average.apply_averages()
+
+
+def batch_loss(
+    pairs: Pairs,
+    queries: Inputs,
+    targets: Inputs,
+    query: Tensor,
+    target: Tensor,
+    scale: Tensor,
+    settings: EncoderSettings,
+) -> Tensor:
+    """The contrastive loss (Eq. 2) of embeddings (b, d) of queries and of a positive of each; scale: 1/τ.
+
+    Queries whose instruction was replaced are left out: what they retrieve is not known.
+    """
+    labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)
+    positive_mask = torch.eye(len(labeled), dtype=torch.bool)
+    if settings.mask_positives:
+        positive_mask = torch.from_numpy(pairs.positive_mask(queries.rows[labeled], targets.rows[labeled]))
+    return contrastive_loss(
+        query[labeled], target[labeled], scale, positive_mask.to(query.device), settings.symmetric_loss
+    )
+
+
+@torch.inference_mode()
+def validate(
+    encoder: Encoder | LockedEncoder, loader: InputLoader | LockedLoader, pairs: Pairs, seed: int
+) -> tuple[float, float]:
+    """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample."""
+    encoder.eval()
+    rng = np.random.default_rng(seed)
+    sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
+    blocks = (sample[start : start + BLOCK] for start in range(0, len(sample), BLOCK))
+    query, target, rows = [], [], []
+    for queries, targets in loader.load_pairs(pairs, blocks, rng, training=False):
+        query.append(queries.embedding(encoder))
+        target.append(targets.embedding(encoder))
+        rows.append(targets.rows)
+    similarity = (torch.cat(query) @ torch.cat(target).T).cpu()
+    positive_mask = torch.from_numpy(pairs.positive_mask(sample, np.concatenate(rows)))
+    best = torch.where(positive_mask, similarity, -torch.inf).amax(1, keepdim=True)
+    rank = ((similarity > best) & ~positive_mask).sum(1)
+    return (rank < 1).float().mean().item(), (rank < 5).float().mean().item()
 
 
 if __name__ == "__main__":

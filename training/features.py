@@ -207,6 +207,14 @@ class FeatureSet:
         )
 
 
+def training_features(arguments: Arguments) -> tuple[FeatureSet, FeatureSet]:
+    """The training and the validation pairs of the run's collection with their features."""
+    run, seed = Run(arguments.run), arguments.settings.seed
+    collection = training_collection(arguments.collection, arguments.settings, run)
+    candidates = CandidateTable.read(collection)
+    return tuple(FeatureSet.read(run, collection, candidates, split, seed) for split in ("train", "val"))
+
+
 if __name__ == "__main__":
     with exit_on_user_error():
         run_stage("features", train, parse_arguments("training.features", __doc__))

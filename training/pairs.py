@@ -266,3 +266,21 @@ def draw_phrasings(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> It
     for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
         numbers = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
         yield image, [query_text(choices[number], text) for number in numbers]
+
+
+def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0) -> np.ndarray:
+    """Numbers of queries none of whose positives was a training target, ascending; at most per_row of each row.
+
+    trained: candidate rows of the training targets. at_least: a row that has fewer such queries is filled up to so many
+    with queries whose targets training saw.
+    """
+    seen = np.logical_or.reduceat(np.isin(pairs.positives, trained), pairs.offsets[:-1])  # (q,) some positive was one
+    rng = np.random.default_rng(seed)
+    chosen = []
+    for row in range(len(pairs.datasets)):
+        in_row = pairs.rows == row
+        unseen = rng.permutation(np.flatnonzero(in_row & ~seen))[:per_row]
+        chosen.append(unseen)
+        if len(unseen) < at_least:
+            chosen.append(rng.permutation(np.flatnonzero(in_row & seen))[: at_least - len(unseen)])
+    return np.sort(np.concatenate(chosen))

@@ -2,7 +2,7 @@
 
     python -m training.quantizer COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
-Shapes: b pairs of a batch, d dim, M levels, n candidates.
+Shapes: b pairs of a batch, d dim, M levels, n candidates, s validation queries.
 """
 
 import time
@@ -22,7 +22,6 @@ from genius.models.saving import round_to_half
 from genius.reports import version
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
-from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_arguments
 from training.curves import HEALTH, health_report, record_epoch
 from training.distributed import (
@@ -34,13 +33,12 @@ from training.distributed import (
     local_slice,
     progress_bar,
 )
-from training.features import Batch, FeatureSet
+from training.features import Batch, FeatureSet, training_features
 from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
-from training.pairs import CandidateTable
 from training.settings import QuantizerSettings
 from training.stage import publish, run_stage, seconds_per_step
-from training.validation import hit_rates
 
+SAMPLE = 2000  # validation queries
 WEIGHT_DECAY, BETAS, FINAL_LEARNING_RATE = 0.2, (0.9, 0.999), 1e-5  # of AdamW and its schedule, as published
 
 
@@ -55,13 +53,8 @@ class FusionAndQuantizer(nn.Module):
 
 def train(arguments: Arguments) -> None:
     """Train on the features of the run."""
-    settings, seed, device = arguments.settings.quantizer, arguments.settings.seed, arguments.device
-    run = Run(arguments.run)
-    collection = training_collection(arguments.collection, arguments.settings, run)
-    candidates = CandidateTable.read(collection)
-    data = FeatureSet.read(run, collection, candidates, "train", seed)
-    val = FeatureSet.read(run, collection, candidates, "val", seed)
-    fit(run, data, val, settings, seed, device)
+    data, val = training_features(arguments)
+    fit(Run(arguments.run), data, val, arguments.settings.quantizer, arguments.settings.seed, arguments.device)
 
 
 def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings, seed: int, device: str) -> None:
@@ -101,13 +94,14 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
         seconds = time.perf_counter() - started
         print(
             f"quantizer epoch {epoch}  contrastive {contrastive:.3f}  quantization {quantization:.5f}  "
-            f"distance {distance:.5f}  {_format_rates(rates)}{seconds:.0f} s, {pace}",
+            f"distance {distance:.5f}  val hit@5 {rates['val_hit_at_5']:.1%}, quantized "
+            f"{rates['val_hit_at_5_quantized']:.1%}  {seconds:.0f} s, {pace}",
             flush=True,
         )
         if is_main():
             figures = {"contrastive": contrastive, "quantization": quantization, "distance": distance}
             record_epoch(run, "quantizer", epoch, **figures, **rates, seconds=seconds)
-        checkpoints.save(model, optimizer, epoch, score=rates.get("val_hit_at_5_quantized", 0.0))
+        checkpoints.save(model, optimizer, epoch, score=rates["val_hit_at_5_quantized"])
     if settings.keep_best:
         print(f"quantizer: keeping epoch {checkpoints.load_best(model)}, the best on validation")
     model.eval()
@@ -116,43 +110,45 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
     run = publish(run, "fusion", partial(model.fusion.save, half=settings.half), ("encoder",))
     run = publish(run, "quantizer", partial(model.quantizer.save, half=settings.half), ("encoder", "fusion"))
     if is_main():
-        report(model, run, data, val, settings, seed, device)
+        for files in (data.query_files, val.query_files, data.candidate_files):
+            files.fuse(model.fusion, run.digest("fusion"))
+        modalities = data.candidates.modalities
+        codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
+        health = code_health(codes, modalities, model.quantizer.config.code_sizes)
+        health |= validate(model, val, settings, seed, device)
+        health_report(health, version(run.path)).write(run.path / HEALTH)
+        print(format_health(health))
     checkpoints.clear()
 
 
+@torch.inference_mode()
 def validate(
-    model: FusionAndQuantizer, val: FeatureSet, settings: QuantizerSettings, seed: int, device: str
+    model: FusionAndQuantizer, val: FeatureSet, settings: QuantizerSettings, seed: int, device: str, block: int = 8192
 ) -> dict[str, float]:
-    """Hit rates on validation queries of the rows that are trained: by fused features, and by quantized ones."""
-    fused, quantized = hit_rates(model.fusion, model.quantizer, val, seed, device, row_names=settings.rows)
-    return {"val_hit_at_5": fused, "val_hit_at_5_quantized": quantized}
+    """Hit@5 of validation queries of the rows that are trained, among all candidates: by z, and by quantized vectors.
 
-
-def _format_rates(rates: dict[str, float]) -> str:
-    """The hit rates of an epoch in the line that is printed; empty if it was not validated."""
-    if not rates:
-        return ""
-    return f"val hit@5 {rates['val_hit_at_5']:.1%}, quantized {rates['val_hit_at_5_quantized']:.1%}  "
-
-
-def report(
-    model: FusionAndQuantizer,
-    run: Run,
-    data: FeatureSet,
-    val: FeatureSet,
-    settings: QuantizerSettings,
-    seed: int,
-    device: str,
-) -> None:
-    """Write the fused features and the health report."""
-    for files in (data.query_files, val.query_files, data.candidate_files):
-        files.fuse(model.fusion, run.digest("fusion"))
-    modalities = data.candidates.modalities
-    codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
-    health = code_health(codes, modalities, model.quantizer.config.code_sizes)
-    health |= validate(model, val, settings, seed, device)
-    health_report(health, version(run.path)).write(run.path / HEALTH)
-    print(format_health(health))
+    block: candidates that are compared together.
+    """
+    pairs, candidates, rng = val.pairs, val.candidates, np.random.default_rng(seed)
+    sample = np.sort(rng.permutation(np.flatnonzero(pairs.row_mask(settings.rows)))[:SAMPLE])
+    query = model.fusion(val.query_files.features(sample).to(device))  # (s, d)
+    first = torch.full((len(sample), 5), -torch.inf, device=device), torch.full((len(sample), 5), -1, device=device)
+    best = {"val_hit_at_5": first, "val_hit_at_5_quantized": first}  # scores and rows so far
+    for start in range(0, len(candidates), block):
+        part = slice(start, start + block)
+        modality = torch.from_numpy(candidates.modalities[part]).long().to(device)
+        z = model.fusion(val.candidate_files.features(part).to(device))
+        quantized = model.quantizer.decode(model.quantizer.encode(z, modality))
+        row = torch.arange(start, start + len(z), device=device).expand(len(sample), -1)
+        for name, vectors in zip(best, (z, quantized), strict=True):
+            scores, rows = best[name]
+            by_distance = 2 * query @ vectors.T - vectors.square().sum(-1)
+            scores, at = torch.cat([scores, by_distance], dim=1).topk(5)
+            best[name] = scores, torch.cat([rows, row], dim=1).gather(1, at)
+    return {
+        name: float(np.mean([pairs.positive_mask(sample[[at]], of_query).any() for at, of_query in enumerate(rows)]))
+        for name, rows in ((name, rows.cpu().numpy()) for name, (_, rows) in best.items())
+    }
 
 
 @torch.no_grad()

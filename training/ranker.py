@@ -45,9 +45,8 @@ from training.class_pictures import training_collection
 from training.command_line import expect_run
 from training.distributed import expect_one_process
 from training.features import FeatureSet
-from training.pairs import CandidateTable, Pairs
+from training.pairs import CandidateTable, Pairs, unseen_queries
 from training.stage import RESUME, only_trainer, recorded_settings
-from training.validation import unseen_queries
 
 PART = "ranker"
 PER_ROW = 300  # validation queries with unseen targets of each (task, dataset) row

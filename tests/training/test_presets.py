@@ -17,7 +17,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Features
 from genius.models.fusion import Fusion, FusionConfig
 from genius.run import Run, shipped_run
-from training import contrastive, decoder, encoder, optimization, quantizer
+from training import decoder, encoder, optimization, quantizer
 from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
 from training.photos.__main__ import shipped_settings
@@ -28,7 +28,7 @@ from training.stage import recorded_settings
 TABLE = {line["setting"]: line for line in read_published(Path(__file__).with_name("presets.tsv"))}
 CONSTANTS = {  # beside their use, in both presets
     "encoder's FUSION_LAYERS": (encoder.FUSION_LAYERS, 2, "UniIR CLIPFeatureFusion conf_t5.num_layers"),
-    "encoder's betas": (contrastive.BETAS, (0.9, 0.98), "UniIR create_optimizer"),
+    "encoder's betas": (encoder.BETAS, (0.9, 0.98), "UniIR create_optimizer"),
     "quantizer's betas": (quantizer.BETAS, (0.9, 0.999), "RQ create_optimizer: AdamW's default"),
     "decoder's betas": (decoder.BETAS, (0.9, 0.98), "GR create_optimizer"),
     "eps": (optimization.EPS, 1e-6, "UniIR, RQ, GR create_optimizer"),

@@ -17,8 +17,7 @@ from tests.training.tiny import TINY
 from training.decoder import BEAMS, QUERY_AUGMENTATIONS, Samples, TargetIDs, Validation, cross_entropy
 from training.features import FeatureSet
 from training.pairs import CandidateTable
-from training.quantizer import FusionAndQuantizer, batch_losses
-from training.validation import hit_rates
+from training.quantizer import FusionAndQuantizer, batch_losses, validate
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,7 @@ def test_hit_rates_are_those_of_sorting_all_distances(stage, data):
         for vectors in (z, quantized)
     ]
     for block in (7, 1000):
-        assert hit_rates(stage.fusion, stage.quantizer, val, 0, "cpu", block) == pytest.approx(expected)
+        assert [*validate(stage, val, TINY.quantizer, 0, "cpu", block).values()] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("change", [{}, {"rq_sum": True}, {"mse_raw": True}])

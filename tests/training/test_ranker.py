@@ -13,8 +13,8 @@ from genius.run import Run
 from genius.schema import RANKER_PARTS, Query, SearchOptions
 from genius.search.engine import Engine
 from training import ranker
+from training.pairs import unseen_queries
 from training.ranker import CandidateLists, cross_validated_scores, fit
-from training.validation import unseen_queries
 
 
 @pytest.fixture(scope="module")
