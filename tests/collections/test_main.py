@@ -7,17 +7,13 @@ from pathlib import Path
 import pytest
 
 from genius.collections.__main__ import SHOWN, main
+from genius.collections.layout import SPLITS
 from tests.collections.samples import write_collection, write_source
 
 
 def test_a_build_prints_one_line_per_row_and_passes_the_check(tmp_path, capsys):
-    source = write_source(
-        tmp_path / "zoo",
-        [
-            {"img_path": f"{split}.png", "captions": ["one", "two"], "split": split}
-            for split in ("train", "val", "test")
-        ],
-    )
+    records = [{"img_path": f"{split}.png", "captions": ["one", "two"], "split": split} for split in SPLITS]
+    source = write_source(tmp_path / "zoo", records)
     assert main(["--benchmark", str(source), str(tmp_path / "built")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and all(line.startswith("zoo") for line in lines)

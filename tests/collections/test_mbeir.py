@@ -1,5 +1,6 @@
 """Reading an M-BEIR directory."""
 
+import json
 import re
 from itertools import islice
 
@@ -114,75 +115,54 @@ def test_both_orders_of_the_pair_modality_are_read(root):
     assert item.modality is Modality.PAIR
 
 
-@pytest.mark.parametrize(
-    "change, says",
-    [
-        ({"did": 5}, "did: input should be a valid string, found 5"),
-        ({"did": "five"}, "did: the id 'five' does not have the form dataset:number"),
-        ({"txt": 7}, "txt: input should be a valid string, found 7"),
-        ({"modality": "video"}, "modality: modality 'video' is unknown; expected one of 'image', 'text'"),
-        ({"modality": None}, "modality: input should be a valid string, found None"),
-        ({"modality": ["image"]}, "modality: input should be a valid string"),
-        ({"modality": "text"}, "the modality is given as 'text', but the line contains 'image'"),
-        ({"img_path": None}, "an item needs a text, an image, or both"),
-        ({"img_path": "/etc/passwd"}, "img_path: '/etc/passwd' leaves the collection"),
-        ({"img_path": "a/../../b.png"}, "leaves the collection"),
-    ],
-)
-def test_a_malformed_candidate_is_named_by_file_and_line(root, change, says):
-    lines = [CANDIDATES[1], CANDIDATES[0] | change]
-    write_jsonl(root / "cand_pool/local/mbeir_shapes_task4_cand_pool.jsonl", lines)
-    with pytest.raises(LineError, match=rf"_task4_cand_pool\.jsonl:2: .*{re.escape(says)}"):
-        list(Collection(root).candidates("shapes_task4"))
+CANDIDATE_FAULTS = [
+    ({"did": 5}, "did: input should be a valid string, found 5"),
+    ({"did": "five"}, "did: the id 'five' does not have the form dataset:number"),
+    ({"txt": 7}, "txt: input should be a valid string, found 7"),
+    ({"modality": "video"}, "modality: modality 'video' is unknown; expected one of 'image', 'text'"),
+    ({"modality": None}, "modality: input should be a valid string, found None"),
+    ({"modality": ["image"]}, "modality: input should be a valid string"),
+    ({"modality": "text"}, "the modality is given as 'text', but the line contains 'image'"),
+    ({"img_path": None}, "an item needs a text, an image, or both"),
+    ({"img_path": "/etc/passwd"}, "img_path: '/etc/passwd' leaves the collection"),
+    ({"img_path": "a/../../b.png"}, "leaves the collection"),
+]
+QUERY_FAULTS = [
+    ({"qid": ""}, "qid: the id '' does not have the form"),
+    ({"task_id": 5}, "task_id: expected one of 0, 1, 2, 3, 4, 6, 7, 8, found 5"),
+    ({"task_id": True}, "task_id: input should be a valid integer, found True"),
+    ({"task_id": "3"}, "task_id: input should be a valid integer, found '3'"),
+    ({"pos_cand_list": "9:2"}, "pos_cand_list: input should be a valid list"),
+    ({"neg_cand_list": ["x"]}, "neg_cand_list.0: the id 'x' does not have the form"),
+    ({"pos_cand_list": [{}]}, "pos_cand_list.0: input should be a valid string"),
+    ({"query_modality": "text"}, "but the line contains 'image'"),
+    ({"query_img_path": "../x.png"}, "query_img_path: '../x.png' leaves the collection"),
+]
+POOL, QUERY_FILE = "cand_pool/local/mbeir_shapes_task3_cand_pool.jsonl", "query/test/mbeir_shapes_task3_test.jsonl"
+QRELS, TABLE = "qrels/test/mbeir_shapes_task3_test_qrels.txt", "instructions/query_instructions.tsv"
 
 
 @pytest.mark.parametrize(
-    "change, says",
+    "file, line, says",
     [
-        ({"qid": ""}, "qid: the id '' does not have the form"),
-        ({"task_id": 5}, "task_id: expected one of 0, 1, 2, 3, 4, 6, 7, 8, found 5"),
-        ({"task_id": True}, "task_id: input should be a valid integer, found True"),
-        ({"task_id": "3"}, "task_id: input should be a valid integer, found '3'"),
-        ({"pos_cand_list": "9:2"}, "pos_cand_list: input should be a valid list"),
-        ({"neg_cand_list": ["x"]}, "neg_cand_list.0: the id 'x' does not have the form"),
-        ({"pos_cand_list": [{}]}, "pos_cand_list.0: input should be a valid string"),
-        ({"query_modality": "text"}, "but the line contains 'image'"),
-        ({"query_img_path": "../x.png"}, "query_img_path: '../x.png' leaves the collection"),
+        *((POOL, json.dumps(CANDIDATES[0] | change), says) for change, says in CANDIDATE_FAULTS),
+        *((QUERY_FILE, json.dumps(QUERIES[1] | change), says) for change, says in QUERY_FAULTS),
+        (QRELS, "9:11 0 9:2", "expected: query id"),
+        (QRELS, "9:11 0 9:2 yes 3", "relevance must be an integer, found 'yes'"),
+        (QRELS, "9:11 0 two 1 3", "the id 'two'"),
+        (TABLE, "image\ttext\tshapes\t9", "separated by tabs"),
+        (TABLE, "image\ttext\tshapes\tnine\tGo.", "dataset_id must be an integer"),
+        (TABLE, "image\tsound\tshapes\t9\tGo.", "modality 'sound' is unknown"),
     ],
 )
-def test_a_malformed_query_is_named_by_file_and_line(root, change, says):
-    write_jsonl(root / "query/test/mbeir_shapes_task3_test.jsonl", [QUERIES[0], QUERIES[1] | change])
-    with pytest.raises(LineError, match=rf"_task3_test\.jsonl:2: .*{re.escape(says)}"):
-        list(Collection(root).queries("test"))
-
-
-@pytest.mark.parametrize(
-    "line, says",
-    [
-        ("9:11 0 9:2", "expected: query id"),
-        ("9:11 0 9:2 yes 3", "relevance must be an integer, found 'yes'"),
-        ("9:11 0 two 1 3", "the id 'two'"),
-    ],
-)
-def test_a_malformed_judgment_is_named_by_file_and_line(root, line, says):
-    (root / "qrels/test/mbeir_shapes_task3_test_qrels.txt").write_text(f"9:11 0 9:2 1 3\n{line}\n")
-    with pytest.raises(LineError, match=rf"_qrels\.txt:2: .*{says}"):
-        list(Collection(root).queries("test"))
-
-
-@pytest.mark.parametrize(
-    "line, says",
-    [
-        ("image\ttext\tshapes\t9", "separated by tabs"),
-        ("image\ttext\tshapes\tnine\tGo.", "dataset_id must be an integer"),
-        ("image\tsound\tshapes\t9\tGo.", "modality 'sound' is unknown"),
-    ],
-)
-def test_a_malformed_instruction_is_named_by_file_and_line(root, line, says):
-    file = root / "instructions/query_instructions.tsv"
-    file.write_text(file.read_text() + line + "\n")
-    with pytest.raises(LineError, match=rf"query_instructions\.tsv:3: .*{says}"):
-        Collection(root).instructions()
+def test_a_malformed_line_is_named_by_file_and_line(root, file, line, says):
+    before = (root / file).read_text()
+    (root / file).write_text(before + line + "\n")
+    collection = Collection(root)
+    with pytest.raises(LineError, match=rf"{re.escape(file)}:{before.count(chr(10)) + 1}: .*{re.escape(says)}"):
+        list(collection.candidates("shapes_task3"))
+        list(collection.queries("test"))
+        collection.instructions()
 
 
 def test_image_paths_and_links_out_of_the_collection_are_refused(root, tmp_path):

@@ -70,44 +70,22 @@ def test_titles_and_attributes_give_queries_for_images_texts_and_pairs(tmp_path)
 
 
 def test_query_sentences_use_keywords_if_there_are_any(tmp_path):
-    result = built(
-        tmp_path,
-        [
-            {
-                "img_path": "a.png",
-                "txt": "owl",
-                "split": "test",
-                "attributes": {"keywords": ["night_bird", "wise"], "char": "🦉"},
-            }
-        ],
-    )
+    facts = {"keywords": ["night_bird", "wise"], "char": "🦉"}
+    result = built(tmp_path, [{"img_path": "a.png", "txt": "owl", "split": "test", "attributes": facts}])
     ((sentence, _),) = result.asked(2, "test")
     assert "ight bird, wise" in sentence and "🦉" not in sentence
 
 
 def test_attributes_without_texts_give_image_queries(tmp_path):
-    result = built(
-        tmp_path,
-        [
-            {"img_path": "a.png", "colour": "red", "split": "test"},
-            {"img_path": "b.png", "colour": "red", "split": "test"},
-        ],
-    )
+    result = built(tmp_path, [{"img_path": f"{name}.png", "colour": "red", "split": "test"} for name in "ab"])
     assert result.tasks == [0]
     assert list(result.asked(0, "test").values()) == [{("", "a.png"), ("", "b.png")}]
 
 
 def test_equal_answers_are_one_candidate(tmp_path):
+    two, one = [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}], [{"q": "Who?", "a": "A dog."}]
     result = built(
-        tmp_path,
-        [
-            {
-                "img_path": "a.png",
-                "split": "test",
-                "qa": [{"q": "What?", "a": "A dog."}, {"q": "Where?", "a": "Outside."}],
-            },
-            {"img_path": "b.png", "split": "test", "qa": [{"q": "Who?", "a": "A dog."}]},
-        ],
+        tmp_path, [{"img_path": "a.png", "split": "test", "qa": two}, {"img_path": "b.png", "split": "test", "qa": one}]
     )
     assert result.tasks == [6] and len(result.items) == 2
     assert result.asked(6, "test") == {
@@ -119,12 +97,8 @@ def test_equal_answers_are_one_candidate(tmp_path):
 
 def test_photographs_query_the_iconic_image_of_their_class_its_text_and_both(tmp_path):
     def of_kind(name, kind, number, split):
-        return {
-            "img_path": name,
-            "txt": f"text {number}",
-            "split": split,
-            "attributes": {"kind": kind, "class_id": number},
-        }
+        facts = {"kind": kind, "class_id": number}
+        return {"img_path": name, "txt": f"text {number}", "split": split, "attributes": facts}
 
     result = built(
         tmp_path,
