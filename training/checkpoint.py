@@ -7,13 +7,12 @@ optimizer state; on the same CPU the result equals that of an uninterrupted run.
 import dataclasses
 import hashlib
 import json
-import shutil
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import nn
 
 from genius.errors import UserError
@@ -43,16 +42,9 @@ class Checkpoints:
                 f"{self.folder} was made with other settings or data; delete that folder to restart "
                 f"the {self.stage}, or use the settings it was started with"
             )
-        folder = self.folder / f"epoch-{state['epoch']}"
-        load_model(model, folder / "model.safetensors", strict=True)
-        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        saved = optimizer.state_dict() | {"state": {}}
-        for name, tensor in load_file(folder / "optimizer.safetensors").items():
-            index, key = name.split(".")
-            if tensor.ndim:  # same memory layout as its parameter: fused optimizers rely on it
-                tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
-            saved["state"].setdefault(int(index), {})[key] = tensor
-        optimizer.load_state_dict(saved)
+        saved = self._read(state["epoch"])
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
         print(f"{self.stage}: resuming after epoch {state['epoch']}")
         return state["epoch"] + 1
 
@@ -62,31 +54,19 @@ class Checkpoints:
         The epoch with the highest score is kept, too, for `load_best`. Only the main process writes.
         """
         if is_main():
-            self._save(model, optimizer, epoch, score)
-        barrier()
-
-    def _save(self, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int, score: float) -> None:
-        folder = self.folder / f"epoch-{epoch}"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        save_model(model, str(folder / "model.safetensors"))
-        save_file(
-            {
-                f"{index}.{key}": tensor.contiguous()
-                for index, state in optimizer.state_dict()["state"].items()
-                for key, tensor in state.items()
-            },
-            folder / "optimizer.safetensors",
-        )
-        for file in folder.iterdir():
+            file = self._file(epoch)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            stream = BytesIO()  # torch's own writer of files does not say when a disk is full
+            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, stream)
+            file.write_bytes(stream.getbuffer())
             fsync(file)
-        best = self._state().get("best")
-        if best is None or score > best["score"]:
-            best = {"epoch": epoch, "score": score}
-        write_json(self.folder / "state.json", {"epoch": epoch, "best": best, "facts": self.facts})
-        for old in self.folder.glob("epoch-*"):
-            if old.name not in (f"epoch-{epoch}", f"epoch-{best['epoch']}"):
-                shutil.rmtree(old)
+            best = self._state().get("best")
+            if best is None or score > best["score"]:
+                best = {"epoch": epoch, "score": score}
+            write_json(self.folder / "state.json", {"epoch": epoch, "best": best, "facts": self.facts})
+            for old in {*self.folder.glob("epoch-*")} - {file, self._file(best["epoch"])}:
+                old.unlink()
+        barrier()
 
     def should_stop(self, patience: int) -> bool:
         """Whether so many epochs were saved after the one with the highest score; 0: never. Says so."""
@@ -99,8 +79,14 @@ class Checkpoints:
     def load_best(self, model: nn.Module) -> int:
         """Load the weights of the epoch with the highest score; -> that epoch."""
         epoch = self._state()["best"]["epoch"]
-        load_model(model, self.folder / f"epoch-{epoch}" / "model.safetensors", strict=True)
+        model.load_state_dict(self._read(epoch)["model"])
         return epoch
+
+    def _file(self, epoch: int) -> Path:
+        return self.folder / f"epoch-{epoch}.pt"
+
+    def _read(self, epoch: int) -> dict[str, Any]:
+        return torch.load(self._file(epoch), map_location="cpu", weights_only=True)
 
     def _state(self) -> dict[str, Any]:
         file = self.folder / "state.json"

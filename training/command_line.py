@@ -13,6 +13,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_integer
 from genius.run import Run
+from genius.runtime import usable_device
 from training.distributed import default_workers, init_distributed
 from training.presets import PRESETS, settings_for
 from training.settings import Settings, with_changes
@@ -88,6 +89,16 @@ def fitted(settings: Settings, collection: Collection) -> Settings:
     items, pairs = (sum(1 for _ in some) for some in (collection.all_candidates(), collection.queries("train")))
     settings = replace(settings, encoder=replace(settings.encoder, pretrained=photos.digest("encoder")))
     return settings_for(settings, embedding_dim(photos), items, pairs)
+
+
+def parse_run(module: str, doc: str, arguments: Sequence[str] | None) -> tuple[Path, Path, str]:
+    """COLLECTION, RUN and the device of a command that adds a part to a trained run."""
+    parser = command_parser(module, doc)
+    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
+    parser.add_argument("run", type=Path, help="a trained run")
+    add_device(parser)
+    options = parser.parse_args(arguments)
+    return options.collection, options.run, str(usable_device(options.device))
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:

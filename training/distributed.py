@@ -14,7 +14,7 @@ Shapes: n rows of a batch, d dim.
 import atexit
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.distributed.nn.functional import all_gather as all_gather_with_gradients
 from tqdm import tqdm
 
-from genius.errors import UserError
+from genius.errors import UserError, exit_on_user_error
 from genius.runtime import usable_device
 
 TIMEOUT = timedelta(days=1)  # while the main process decodes, clusters or publishes
@@ -49,14 +49,15 @@ def init_distributed(device: str | None) -> torch.device:
     return state.device
 
 
-def expect_one_process() -> None:
-    """Raises UserError in a command that several processes were launched for, and whose work they do not share."""
-    processes = os.environ.get("WORLD_SIZE", "1")
-    if processes != "1":
-        raise UserError(
-            f"{processes} processes were started (WORLD_SIZE), but only training, its stages and training.folder "
-            "share their work; start this command by python -m, without a launcher"
-        )
+def run_alone(main: Callable[[], object]) -> None:
+    """Run a command whose work processes do not share; several that were launched for it end with a sentence."""
+    with exit_on_user_error():
+        if (processes := os.environ.get("WORLD_SIZE", "1")) != "1":
+            raise UserError(
+                f"{processes} processes were started (WORLD_SIZE), but only training, its stages and training.folder "
+                "share their work; start this command by python -m, without a launcher"
+            )
+        main()
 
 
 def default_workers(device: torch.device) -> int:

@@ -23,29 +23,27 @@ from tqdm import tqdm
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import read_progress
-from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_device, command_parser
+from genius.errors import UserError
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import PART, MappedQuery, Maps, View
-from genius.files import disk_errors_explained, remove_folder, write_text
+from genius.files import remove_folder, write_text
 from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from genius.runtime import usable_device
 from genius.texts import query_text
 from training import quantizer
 from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
-from training.command_line import Arguments, expect_run
+from training.command_line import Arguments, expect_run, parse_run
 from training.curves import read_health
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.features import feature_folders, finished_features, share_features
 from training.pairs import CandidateTable
 from training.settings import Settings
-from training.stage import RESUME, only_trainer, recorded_settings, records_stamp
+from training.stage import only_trainer, recorded_settings, records_stamp
 from training.umap_layout import fill_square, first_layout, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
@@ -56,13 +54,8 @@ SIDE = "without-contrast"  # the folder of the second training
 REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = command_parser("training.maps", __doc__)
-    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
-    parser.add_argument("run", type=Path, help="a trained run")
-    add_device(parser)
-    options = parser.parse_args(arguments)
-    draw(options.collection, options.run, str(usable_device(options.device)))
+def main(arguments: Sequence[str] | None = None) -> None:
+    draw(*parse_run("training.maps", __doc__, arguments))
 
 
 def draw(root: Path, path: Path, device: str) -> None:
@@ -73,46 +66,42 @@ def draw(root: Path, path: Path, device: str) -> None:
     cannot be written, or if another process is drawing its maps.
     """
     expect_run(path)
-    with only_trainer(path / SIDE), disk_errors_explained(path, RESUME):
-        _draw(root, path, device)
-
-
-def _draw(root: Path, path: Path, device: str) -> None:
     started = time.perf_counter()
-    run, collection = Run(path), Collection(root)
-    if run.manifest.get("preset") == "folder" and "quantizer" not in run.manifest["stages"]:
-        raise UserError(
-            f"the codes of {path} were not trained on its pictures, and maps compare ways to train; train some, by the "
-            "command that made it and --train"
-        )
-    settings, health_with_contrast = recorded_settings(run), compared_health(run)
-    index = load_index(run)
-    candidates = CandidateTable.read(training_collection(root, settings, run))
-    files = finished_features(run, "candidates", candidates.content_digest, settings.seed)
-    items = items_to_draw(index, candidates, root, path)
-    split, query_sets = sample_queries(collection, index, settings.seed)
-    encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)
-    blocks = np.array_split(items.candidate_rows, -(-len(items.candidate_rows) // BLOCK))
-    features = [*map(files.features, blocks), *encode_queries(encoder, collection, query_sets)]
+    with only_trainer(path / SIDE):
+        run, collection = Run(path), Collection(root)
+        if run.manifest.get("preset") == "folder" and "quantizer" not in run.manifest["stages"]:
+            raise UserError(
+                f"the codes of {path} were not trained on its pictures, and maps compare ways to train; train some, by "
+                "the command that made it and --train"
+            )
+        settings, health_with_contrast = recorded_settings(run), compared_health(run)
+        index = load_index(run)
+        candidates = CandidateTable.read(training_collection(root, settings, run))
+        files = finished_features(run, "candidates", candidates.content_digest, settings.seed)
+        items = items_to_draw(index, candidates, root, path)
+        split, query_sets = sample_queries(collection, index, settings.seed)
+        encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)
+        blocks = np.array_split(items.candidate_rows, -(-len(items.candidate_rows) // BLOCK))
+        features = [*map(files.features, blocks), *encode_queries(encoder, collection, query_sets)]
 
-    side = train_without_contrast(run, collection, settings, device)
-    views, layouts = lay_out_views(run, side, features, index.modalities[items.index_rows], settings.seed, device)
-    datasets = map(int, np.unique(key_dataset(items.keys)))
-    maps = Maps(
-        views,
-        layouts,
-        items.keys,
-        tuple(mapped_queries(query_sets, index)),
-        {number: collection.dataset_name(number) for number in datasets},
-        split,
-        {"with": health_with_contrast, "without": compared_health(side)},
-    )
-    run.publish(PART, maps.save, ("fusion", "quantizer"))
-    remove_folder(side.path)
-    print(
-        f"maps: {len(items.keys)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} views, "
-        f"{time.perf_counter() - started:.0f} s"
-    )
+        side = train_without_contrast(run, collection, settings, device)
+        views, layouts = lay_out_views(run, side, features, index.modalities[items.index_rows], settings.seed, device)
+        datasets = map(int, np.unique(key_dataset(items.keys)))
+        maps = Maps(
+            views,
+            layouts,
+            items.keys,
+            tuple(mapped_queries(query_sets, index)),
+            {number: collection.dataset_name(number) for number in datasets},
+            split,
+            {"with": health_with_contrast, "without": compared_health(side)},
+        )
+        run.publish(PART, maps.save, ("fusion", "quantizer"))
+        remove_folder(side.path)
+        print(
+            f"maps: {len(items.keys)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} "
+            f"views, {time.perf_counter() - started:.0f} s"
+        )
 
 
 @dataclass(frozen=True)
@@ -248,6 +237,4 @@ def _codes(model: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) ->
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

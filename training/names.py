@@ -11,14 +11,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import add_device, command_parser
 from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.runtime import usable_device
 from genius.search.engine import Engine
 from training.command_line import expect_run
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -49,6 +48,4 @@ def name_codes(path: Path, device: str) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

@@ -13,7 +13,7 @@ Shapes: n items, q queries, t candidates of all queries together, d dim, p parts
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,11 +22,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.collections.mbeir import Collection
 from genius.encoding.quantize import QUANTIZE_BLOCK, quantize_all
-from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_device, command_parser
-from genius.files import disk_errors_explained
+from genius.errors import UserError
 from genius.metrics.hit_rate import MISS, headline_cut
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
@@ -34,7 +31,6 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker, RankerConfig
 from genius.models.saving import round_to_half
 from genius.run import BUILT_FROM, Run
-from genius.runtime import usable_device
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.candidates import Candidates, CandidateSearch
 from genius.search.engine import batch_size
@@ -42,11 +38,11 @@ from genius.search.rerank import RankerScorer
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.class_pictures import training_collection
-from training.command_line import expect_run
-from training.distributed import expect_one_process
+from training.command_line import expect_run, parse_run
+from training.distributed import run_alone
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs, unseen_queries
-from training.stage import RESUME, only_trainer, recorded_settings
+from training.stage import only_trainer, recorded_settings
 
 PART = "ranker"
 PER_ROW = 300  # validation queries with unseen targets of each (task, dataset) row
@@ -126,13 +122,8 @@ class CandidateLists:
         return self.ranks(scores) <= self.cut
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = command_parser("training.ranker", __doc__)
-    parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
-    parser.add_argument("run", type=Path, help="a trained run")
-    add_device(parser)
-    options = parser.parse_args(arguments)
-    train(options.collection, options.run, str(usable_device(options.device)))
+def main(arguments: Sequence[str] | None = None) -> None:
+    train(*parse_run("training.ranker", __doc__, arguments))
 
 
 def train(root: Path, path: Path, device: str) -> None:
@@ -142,35 +133,34 @@ def train(root: Path, path: Path, device: str) -> None:
     or if another process is changing it.
     """
     expect_run(path)
-    with only_trainer(path), disk_errors_explained(path, RESUME):
+    started = time.perf_counter()
+    with only_trainer(path):
         run = Run(path)
-        _train(training_collection(root, recorded_settings(run), run), run, device)
-
-
-def _train(collection: Collection, run: Run, device: str) -> None:
-    started, seed = time.perf_counter(), run.settings.seed
-    quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-    decoder = IDDecoder.load(run.folder("decoder")).to(device)
-    candidates = CandidateTable.read(collection)
-    data = FeatureSet.read(run, collection, candidates, "val", seed)
-    fused = data.candidate_files.fused(run.digest("fusion"))[:, 0]
-    codes = quantize_all(fused, candidates.modalities, quantizer)
-    ranker = Ranker(RankerConfig(quantizer.config.dim)).to(device)
-    explained = fit_residuals(ranker, quantizer, fused, codes, data.candidate_files.embedding, candidates.modalities)
-    round_to_half(ranker)
-    print(f"ranker: {explained:.1%} of what the quantizer lost of other items is predicted", flush=True)
-    training_targets = np.unique(Pairs.read(collection, "train", candidates).positives)
-    queries = unseen_queries(data.pairs, training_targets, PER_ROW, seed, AT_LEAST)
-    lists = search_validation_queries(run, data, quantizer, decoder, ranker, codes, queries)
-    for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", cross_validated_scores(lists, seed))):
-        print(f"ranker: hit rate of {len(lists.row)} lists by {name} {mean_over_rows(lists, lists.hits(scores)):.1%}")
-    fit(ranker, lists)
-    round_to_half(ranker)
-    weights = dict(zip(RANKER_PARTS, ranker.weight.tolist(), strict=True))
-    weights |= {kind.name.lower(): bias for kind, bias in zip(Modality, ranker.bias.tolist(), strict=True)}
-    print("ranker: " + "  ".join(f"{name} {weight:.3g}" for name, weight in weights.items()))
-    run.publish(PART, partial(ranker.save, half=True), tuple(sorted(BUILT_FROM[PART])))
-    print(f"ranker: {time.perf_counter() - started:.0f} s")
+        settings = recorded_settings(run)
+        collection, seed = training_collection(root, settings, run), settings.seed
+        quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
+        decoder = IDDecoder.load(run.folder("decoder")).to(device)
+        candidates = CandidateTable.read(collection)
+        data = FeatureSet.read(run, collection, candidates, "val", seed)
+        fused, embeddings = data.candidate_files.fused(run.digest("fusion"))[:, 0], data.candidate_files.embedding
+        codes = quantize_all(fused, candidates.modalities, quantizer)
+        ranker = Ranker(RankerConfig(quantizer.config.dim)).to(device)
+        explained = fit_residuals(ranker, quantizer, fused, codes, embeddings, candidates.modalities)
+        round_to_half(ranker)
+        print(f"ranker: {explained:.1%} of what the quantizer lost of other items is predicted", flush=True)
+        training_targets = np.unique(Pairs.read(collection, "train", candidates).positives)
+        queries = unseen_queries(data.pairs, training_targets, PER_ROW, seed, AT_LEAST)
+        lists = search_validation_queries(run, data, quantizer, decoder, ranker, codes, queries)
+        for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", cross_validated_scores(lists, seed))):
+            found = mean_over_rows(lists, lists.hits(scores))
+            print(f"ranker: hit rate of {len(lists.row)} lists by {name} {found:.1%}")
+        fit(ranker, lists)
+        round_to_half(ranker)
+        weights = dict(zip(RANKER_PARTS, ranker.weight.tolist(), strict=True))
+        weights |= {kind.name.lower(): bias for kind, bias in zip(Modality, ranker.bias.tolist(), strict=True)}
+        print("ranker: " + "  ".join(f"{name} {weight:.3g}" for name, weight in weights.items()))
+        run.publish(PART, partial(ranker.save, half=True), tuple(sorted(BUILT_FROM[PART])))
+        print(f"ranker: {time.perf_counter() - started:.0f} s")
 
 
 def fit_residuals(
@@ -313,6 +303,4 @@ def mean_over_rows(lists: CandidateLists, hits: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

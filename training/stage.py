@@ -66,8 +66,23 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     Raises UserError if the stage would replace published weights, another process is changing the run, or it cannot be
     written.
     """
-    with only_trainer(arguments.run), disk_errors_explained(arguments.run, RESUME):
-        _run_stage(name, train, arguments)
+    with only_trainer(arguments.run):
+        run, stamp = Run(arguments.run), records_stamp(arguments.collection)
+        if STAGES[name].has_weights and "left_out" in run.manifest:
+            raise UserError(
+                f"{run.path} has published weights, which training would replace; index a collection with: "
+                f"python -m training.features COLLECTION {run.path} --preset paper, then training.index; "
+                "or name another RUN to train into"
+            )
+        keep_freed_memory()
+        print(f"── {name}", flush=True)
+        started = time.perf_counter()
+        if STAGES[name].is_shared or is_main():
+            train(arguments)
+        print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
+        if is_main():
+            record_stage(name, arguments, time.perf_counter() - started, stamp)
+        barrier()
 
 
 @contextmanager
@@ -76,9 +91,10 @@ def only_trainer(run: Path) -> Iterator[None]:
 
     The main process makes its folder, locks it for all, and removes it if it is still empty at the end, as after a
     mistyped argument. Raises UserError, on all processes, if another one has locked the run, or if it is a file or
-    cannot be made.
+    cannot be made; and for a full disk.
     """
-    if (run := run.resolve()) in locked_runs:
+    given, run = run, run.resolve()
+    if run in locked_runs:
         yield
         return
     with ExitStack() as lock:
@@ -100,7 +116,8 @@ def only_trainer(run: Path) -> Iterator[None]:
             raise refusal
         locked_runs.add(run)
         try:
-            yield
+            with disk_errors_explained(given, RESUME):
+                yield
         finally:
             locked_runs.remove(run)
 
@@ -110,25 +127,6 @@ def remove_empty(folders: Sequence[Path]) -> None:
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
-
-
-def _run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:
-    run, stamp = Run(arguments.run), records_stamp(arguments.collection)
-    if STAGES[name].has_weights and "left_out" in run.manifest:
-        raise UserError(
-            f"{run.path} has published weights, which training would replace; index a collection with: "
-            f"python -m training.features COLLECTION {run.path} --preset paper, then training.index; "
-            "or name another RUN to train into"
-        )
-    keep_freed_memory()
-    print(f"── {name}", flush=True)
-    started = time.perf_counter()
-    if STAGES[name].is_shared or is_main():
-        train(arguments)
-    print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
-    if is_main():
-        record_stage(name, arguments, time.perf_counter() - started, stamp)
-    barrier()
 
 
 def record_stage(name: str, arguments: Arguments, seconds: float, stamp: str) -> None:

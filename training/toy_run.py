@@ -13,13 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.layout import TASKS
-from genius.errors import exit_on_user_error
 from genius.evaluation import __main__ as evaluation
 from genius.evaluation.arguments import command_parser
 from genius.runtime import usable_device
 from training.__main__ import train
 from training.command_line import Arguments
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.presets import TOY
 from training.settings import Settings
 from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run, write_examples
@@ -77,6 +76,4 @@ def add_examples(run: Path, work: Path) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

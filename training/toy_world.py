@@ -31,9 +31,9 @@ from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.from_folders import RowCount, write_draft
 from genius.collections.layout import TASKS
 from genius.collections.writer import CollectionWriter, new_collection
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.evaluation.arguments import add_seed, command_parser
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 
 SCENES = 1500  # of each dataset
 MIN_SCENES, MAX_SCENES = 50, 100_000
@@ -379,6 +379,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

@@ -191,7 +191,7 @@ def test_every_command_shares_its_work_or_refuses_several_processes():
         _, main, started = file.read_text().partition('if __name__ == "__main__":')
         if main:
             shared = "parse_arguments(" in started or "init_distributed(" in file.read_text()
-            assert shared != ("    expect_one_process()\n" in started), file
+            assert shared != ("    run_alone(main)\n" in started), file
 
 
 def test_slices_cover_the_batch_once(monkeypatch):

@@ -13,9 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
-from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import add_device, command_parser, parse_integers, parse_positive
-from genius.files import disk_errors_explained
 from genius.reports import Report, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
@@ -23,9 +21,9 @@ from training.ablations.report import build
 from training.ablations.trainer import FOLDER, Result, Trainer
 from training.ablations.variants import BASE, DEFAULT_TABLES, AblationTable, Variant, chosen_tables, trainings_of
 from training.command_line import add_set_argument, expect_run, reported_command
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.settings import with_stage_changes
-from training.stage import RESUME, only_trainer, recorded_settings
+from training.stage import only_trainer, recorded_settings
 
 LIMIT = 200  # test queries of each column
 MAX_SEED = 2**31 - 1
@@ -61,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     seeds = parse_integers(options.seeds, "--seeds", 0, MAX_SEED)
     expect_run(options.run)
     keep_freed_memory()
-    with only_trainer(options.run / FOLDER), disk_errors_explained(options.run, RESUME):
+    with only_trainer(options.run / FOLDER):
         run, collection = Run(options.run), Collection(options.collection)
         base = with_stage_changes(recorded_settings(run), *BASE, *options.set)
         trainings = trainings_of(tables, base)
@@ -87,6 +85,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

@@ -31,7 +31,7 @@ from timm.data import ImageNetInfo
 
 from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.evaluation.match import match_table
 from genius.index.store import Index
@@ -44,7 +44,7 @@ from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResul
 from genius.search.engine import Engine
 from genius.search.match import FIRST
 from training.caption_words import is_right, words
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia
 from training.toy_world import Scene, picture
 
@@ -278,6 +278,4 @@ def belongs(record: Record, attribute: str, values: Sequence[str]) -> bool:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

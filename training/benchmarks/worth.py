@@ -12,14 +12,14 @@ row and on average, with 95 % intervals, and writes RUN/reports/worth.json and .
 Shapes: q queries, t candidates of all queries together, p parts, d dim, M levels.
 """
 
-import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.evaluation.arguments import add_beams, add_evaluated, collection_of, command_line, command_parser
 from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
 from genius.evaluation.pools import PoolKind
@@ -32,7 +32,7 @@ from genius.reports import Column, Report, version
 from genius.runtime import keep_freed_memory
 from genius.schema import RANKER_PARTS, SearchOptions
 from genius.search.engine import Engine, batch_size
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.ranker import CandidateLists, cross_validated_scores
 
 MODULE = "training.benchmarks.worth"
@@ -125,7 +125,7 @@ def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: i
     return pool_figures(PoolKind("global", "indexed"), beams, searched, seed, [*COMPARED, *against])
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser(MODULE, __doc__)
     add_evaluated(parser)
     add_beams(parser)
@@ -151,6 +151,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main(sys.argv[1:])
+    run_alone(main)

@@ -13,12 +13,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_parser
 from genius.runtime import usable_device
 from training.__main__ import train
 from training.command_line import Arguments
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import picture_records, read_worked_examples, write_credits
 from training.photos.tables import FOLDER
@@ -81,6 +80,4 @@ def add_files(run: Path, data: Path) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

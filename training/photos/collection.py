@@ -20,9 +20,9 @@ from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import candidate_line, new_collection
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.evaluation.arguments import command_parser
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
 from training.photos.photo_rows import photo_rows, scene_rows, with_own_texts
 from training.photos.pictures import Photo, arrange, stable_hash
@@ -156,6 +156,4 @@ def coarse_name(entry: SourceEntry) -> str:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)

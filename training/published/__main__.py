@@ -16,18 +16,17 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.evaluation.arguments import command_parser
-from genius.files import disk_errors_explained
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from training.distributed import expect_one_process
+from training.distributed import run_alone
 from training.published.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
-from training.stage import RESUME, only_trainer
+from training.stage import only_trainer
 
 BEGUN = re.compile(r"\.lock|\.tmp-.*|\.manifest\.json\..*|encoder-[0-9a-f]{8}")  # left by a process that was killed
 
@@ -106,7 +105,7 @@ def publish(published: Published, destination: Path) -> Run:
         )
     ):
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
-    with only_trainer(destination), disk_errors_explained(destination, RESUME):
+    with only_trainer(destination):
         run = Run(destination)  # its facts first, so that no kill leaves all parts without them
         run.record(left_out=published.left_out, normalize_embeddings=True)
         run.publish("encoder", published.encoder.save)
@@ -162,6 +161,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        expect_one_process()
-        main()
+    run_alone(main)
