@@ -71,10 +71,11 @@ def read_examples(run: Path) -> tuple[Example, ...]:
 
 
 def find_example(place: Any, examples: Sequence[Example]) -> Example:
-    """The example at this place, which a browser sent. Raises UserError if there is none."""
-    if type(place) is not int or not 0 <= place < len(examples):
+    """The example at this place, a number that a browser sent. Raises UserError if there is none."""
+    numbered = {str(number): example for number, example in enumerate(examples)}
+    if str(place) not in numbered:
         raise UserError("There is no such example; reload the page.")
-    return examples[place]
+    return numbered[str(place)]
 
 
 def _example(record: Any, folder: Path) -> Example:

@@ -74,8 +74,6 @@ def build(engine: Engine, served: ServedRun) -> Page:
         # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
         for signal, opened_tab in (
             (shared.ask, "search"),
-            (shared.use_as_query, "search"),
-            (shared.run_example, "search"),
             (shared.open_code, "codes"),
             (shared.map_view, "map"),
             (shared.compare_example, "compare"),

@@ -29,7 +29,7 @@ def test_a_setting_that_the_page_does_not_offer_never_reaches_the_engine(ask, se
 
 
 def test_an_example_over_http_fills_the_form_and_answers(ask):
-    answer = ask("on_example", *form("")[5:], event={"index": 2, "value": "Changed"})
+    answer = ask("on_ask", None, *form("")[5:], event={"asked": {"example": "2"}})
     text, picture, instruction, part, pictured, summary, cards, generated, *_ = answer["output"]["data"]
     assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
     assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 3 and len(generated["rows"]) == 5

@@ -2,7 +2,6 @@
 
 import io
 import threading
-from dataclasses import asdict
 from pathlib import Path
 
 import gradio as gr
@@ -14,7 +13,7 @@ from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import MAX_ENTRIES, Entry, add_entry, entry_at, history_view, read_entries
+from genius.ui.search.history import MAX_ENTRIES, Asked, add_entry, read_entries
 from genius.ui.search.layout import search_tab
 from genius.ui.search.newest import Newest, if_still_shown, newest_only
 from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
@@ -64,9 +63,9 @@ def address(shown):
     return shown.address["search"]
 
 
-def send(page, name, message):
-    """The same."""
-    return callback(page, name)(message, [], 5, 3, "cosine", "both", "any")
+def send(page, message, **event):
+    """The same, for what an address or, with `asked`, an entry of the history asks for."""
+    return callback(page, "on_ask")(gr.EventData(None, event), message, [], 5, 3, "cosine", "both", "any")
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
@@ -108,7 +107,7 @@ def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, ph
     assert address(words) == {"q": "mug", "instruction": "Find one."}
     both = search(page, "mug", str(photo), stored=words.stored)
     assert address(both) == {"q": "mug", "upload": str(photo)}  # no address has what has an upload (links.js)
-    assert [entry["picture"] for entry in both.stored] == [True, False]
+    assert both.stored == [{"q": "mug", "unkept": True}, {"q": "mug", "instruction": "Find one."}]
     assert search(page, "", str(photo), stored=both.stored).stored == both.stored
 
 
@@ -136,11 +135,9 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
     ):
         callbacks.on_search(text, picture, instruction, None, "", [], *settings)
         assert engine.queries[-1][0].instruction == expected
-    text, _, instruction, _, _, shown, *_ = callbacks.on_ask({"q": "a mug"}, [], *settings)  # from an address
-    assert engine.queries[-1][0].instruction == shown["asked"] == "Picture this." and (text, instruction) == (
-        "a mug",
-        "",
-    )
+    text, _, instruction, _, _, shown, *_ = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *settings)
+    assert engine.queries[-1][0].instruction == shown["asked"] == "Picture this."
+    assert (text, instruction) == ("a mug", "")
 
 
 @pytest.fixture
@@ -155,10 +152,11 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
     shown = search(page, "in red", in_form, "Find one.", pictured="1:300")
     asked = {"q": "in red", "instruction": "Find one.", "picture": "1:300"}
     assert address(shown) == asked and shown.summary["address"] == ""
-    assert shown.stored[0]["pictured"] == "1:300" and not shown.stored[0]["picture"]
+    assert shown.stored == [asked]
     image = engine.queries[-1][0].image
-    send(page, "on_ask", {"q": "in red", "instruction": "Find one.", "picture": "1:300"})
-    assert engine.queries[-1][0].image.tobytes() == image.tobytes()  # the address finds the same
+    for message, event in ((asked, {}), (None, {"asked": asked})):  # the address finds the same, and the history
+        again = send(page, message, **event)
+        assert engine.queries[-1][0].image.tobytes() == image.tobytes() and found(again).stored == [asked]
     event = gr.EventData(None, {"instruction": "Find its page."})
     quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, "cosine", "both", "any")
     assert address(found(quick)) == asked | {"instruction": "Find its page."}
@@ -167,35 +165,41 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
 def test_the_latest_comes_first_and_each_once():
     stored = []
     for text in ("a", "b", "a"):
-        stored = add_entry(stored, Entry(text, "Find it."))
-    assert read_entries(stored) == [Entry("a", "Find it."), Entry("b", "Find it.")]
+        stored = add_entry(stored, Asked(text, "Find it."))
+    assert read_entries(stored) == [Asked("a", "Find it."), Asked("b", "Find it.")]
+    assert add_entry(stored, Asked(upload="photo.jpg", instruction="Find it.")) == stored  # nothing to repeat
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():
-    (entry,) = read_entries([{"text": "x" * 50_000, "instruction": ["<b>"], "item": 5, "picture": "yes", "more": 1}])
-    assert entry == Entry("x" * 10_000, "['<b>']", "5", False)
-    assert len(read_entries([{"text": "x"}] * 1000)) == MAX_ENTRIES
+    sent = {"q": "x" * 50_000, "instruction": ["<b>"], "item": 5, "unkept": "yes", "upload": "/etc/passwd", "more": 1}
+    (entry,) = read_entries([sent])
+    assert entry == Asked("x" * 10_001, "['<b>']", "5") and Asked.read("mug") == Asked()
+    assert len(read_entries([{"q": "x"}] * 1000)) == MAX_ENTRIES
 
 
-@pytest.mark.parametrize("index", [1, -1, True, None, "0", 0.0])
-def test_an_entry_that_is_not_there_gets_one_sentence(index):
-    stored = [asdict(Entry("mug"))]
-    assert entry_at(stored, 0) == Entry("mug")
-    with pytest.raises(UserError, match="no longer in the history"):
-        entry_at(stored, index)
+@pytest.mark.parametrize(
+    "asked", [{"example": "9"}, {"example": "-1"}, {"item": "9:9"}, {"picture": "1:301"}, {"upload": "/etc/passwd"}]
+)
+def test_what_is_not_there_gets_one_sentence(page, asked):
+    with pytest.raises(UserError):
+        send(page, asked)
 
 
-def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called():
-    entries = [Entry("mug", "Find it."), Entry(item="5:1"), Entry("blue", pictured="5:1"), Entry(item="9:9")]
-    items = [(None, None), ("“a cup”", b"webp"), ("“a cup”", None), (None, None)]
-    shown = history_view(entries, items)["entries"]
-    assert [entry["title"] for entry in shown] == [
+def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called(page, engine):
+    cup = f"“{engine.index.item(301).text[:20]}"
+    assert engine.index.item(301).id == "2:301" and engine.index.item(302).image
+    asked = [{"q": "mug"}, {"item": "2:301"}, {"q": "blue", "picture": "3:302"}, {"item": "9:9"}, {"example": "2"}]
+    shown = callback(page, "on_stored")(asked)["entries"]
+    expected = [
         "“mug”",
-        "Like “a cup”",
-        "“blue” and the picture of “a cup”",
+        f"Like {cup}",
+        "“blue” and the picture of ",
         "Like an item that was removed",
+        "Example “Changed”",
     ]
-    assert [entry["thumbnail"] for entry in shown] == [None, "data:image/webp;base64,d2VicA==", None, None]
+    assert all(entry["title"].startswith(title) for entry, title in zip(shown, expected, strict=False))
+    assert [bool(entry["thumbnail"]) for entry in shown] == [False, False, True, False, True]
+    assert [entry["asked"] for entry in shown] == asked and shown[4]["title"] == "Example “Changed”"
 
 
 def while_waiting(newest, wrap, answer, then):

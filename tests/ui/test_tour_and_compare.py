@@ -27,8 +27,8 @@ def callbacks():
 @pytest.mark.parametrize(
     "step, sent",
     [
-        (TourStep.INSTRUCTIONS, (0, None, None, None)),
-        (TourStep.STRIP, (1, None, None, None)),
+        (TourStep.INSTRUCTIONS, ({"example": "0"}, None, None, None)),
+        (TourStep.STRIP, ({"example": "1"}, None, None, None)),
         (TourStep.SHARED, (None, "0.4.5.6", None, None)),
         (TourStep.PATTERN, (None, "*.4.5", None, None)),
         (TourStep.MAP, (None, None, "features", None)),

@@ -16,7 +16,6 @@ from genius.ui.collection import view
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
-from genius.ui.common.item_card import on_query
 from genius.ui.gradio_hooks import upload_path
 
 MAX_ITEMS = 200  # that are added or removed at once
@@ -115,7 +114,7 @@ class EditingForm:
         return view.remove_outcome(self.editor.remove(ids)), "", "", 0.0, REMOVE, CHANGED
 
     def on_take_out(self, event: gr.EventData):
-        return view.remove_outcome(self.editor.remove([on_query(event)])), CHANGED
+        return view.remove_outcome(self.editor.remove([str(getattr(event, "id", ""))])), CHANGED
 
     def on_compact(self):
         return view.compact_outcome(self.editor.compact()), CHANGED

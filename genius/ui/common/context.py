@@ -122,17 +122,7 @@ def _open_event(section: str) -> str:
 
 
 WHY, HISTORY = "why-open", "past"  # elem_ids of sections of Search
-SIGNALS = (
-    "ask",
-    "use-as-query",
-    "open-code",
-    "run-example",
-    "compare-example",
-    "map-view",
-    "changed",
-    "tour",
-    "address",
-)
+SIGNALS = ("ask", "open-code", "compare-example", "map-view", "changed", "tour", "address")
 
 
 class CodePictures(Panel):
@@ -176,11 +166,9 @@ class Shared:
     """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
 
     tabs: gr.Tabs  # ids: those of genius.ui.page.TABS
-    ask: Signal  # a search as the address has it (SearchRequest.address): Search runs it
-    use_as_query: Signal  # an item id: Search takes the item as its query
+    ask: Signal  # a search as the address has it (search/history.py): Search runs it
     open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
-    run_example: Signal  # place of one of the run's examples: Search runs it
-    compare_example: Signal  # the same: Compare compares it
+    compare_example: Signal  # place of one of the run's examples: Compare compares it
     map_view: Signal  # name of a map: Map shows it
     changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
     tour: Signal  # a step such as "2": the tour shows it; "" ends it

@@ -70,9 +70,9 @@ def on_code(event: gr.EventData) -> str:
 
 def search_with_chosen(choice: Callable[..., Dependency], shared: Shared) -> None:
     """Let Search take the item of an event as its query, the last one where several come."""
-    choice(on_query, None, shared.use_as_query, trigger_mode="always_last", **UNQUEUED)
+    choice(on_query, None, shared.ask, trigger_mode="always_last", **UNQUEUED)
 
 
-def on_query(event: gr.EventData) -> str:
-    """The id of the item."""
-    return str(getattr(event, "id", ""))
+def on_query(event: gr.EventData) -> dict[str, str]:
+    """What asks for the item (search/history.py)."""
+    return {"item": str(getattr(event, "id", ""))}

@@ -22,12 +22,12 @@ from genius.ui.common.export import exports
 from genius.ui.common.saved_page import FILE_NAME, saved_page
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.monitoring import record_search
-from genius.ui.search import history, view
-from genius.ui.search.history import SearchRequest, quoted_label
+from genius.ui.search import view
+from genius.ui.search.history import Asked, SearchRequest, add_entry, quoted_label, read_entries
 from genius.ui.search.strip import follow, initial_rank
 
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
-NO_ADDRESS = "The address of this page does not include your picture."
+MAX_SHOWN_TEXT = 120  # characters of a past search
 
 Answers = tuple[LastQuery, ...]  # one, or one for each instruction of an example
 
@@ -63,51 +63,27 @@ class SearchCallbacks:
 
     def on_search(
         self, text: Any, picture: str | None, instruction: Any, box: Any, pictured: Any, stored: Any, *settings: Any
-    ):
+    ) -> SearchOutputs:
         """Search for the form. box: the part of the picture that the visitor marked. pictured: id of the item whose
         picture it is; empty for one of the visitor's own. A part of an item's picture is the visitor's own: no address
         names it."""
         part = part_of(box)
+        origin = {"upload": picture, "part": box if part else None} if picture else {}
         if picture and pictured and part is None:
-            image, origin = self.picture_in_form(pictured), {"pictured": pictured}
-        else:
-            image = self.uploads.open(picture, part) if picture else None
-            origin = {"upload": picture or "", "part": box if picture and part else None}
-        return self.search(self.request(text or "", image, instruction or "", **origin), stored, settings)
+            origin = {"picture": pictured}
+        asked = Asked(text or "", instruction or "", **origin)
+        return self.search(self.request(asked), stored, settings)
 
-    def on_example(self, event: gr.EventData, stored: Any, *settings: Any):
-        """Run an example with all its instructions."""
-        return self.on_run_example(getattr(event, "index", None), stored, *settings)
-
-    def on_run_example(self, number: Any, stored: Any, *settings: Any):
-        example = find_example(number, self.served.examples)
-        request = SearchRequest(example.queries, example=example, example_number=number)
-        return *form_values(request.query), *self.search(request, stored, settings)
-
-    def on_item(self, id: Any, stored: Any, *settings: Any):
-        """Search with an item as the query."""
-        return self.search_item(id, stored, settings)
-
-    def on_ask(self, message: Any, stored: Any, *settings: Any):
-        """Search for what the address of the page asks for: words, the picture of an item or an upload beside them, an
-        item, or an example. Nothing empties the page. typed: what the form held before the page was loaded again."""
-        asked = message if isinstance(message, dict) else {}
-        words = asked.get("q") or "", asked.get("instruction") or ""
-        if asked.get("example"):
-            number = str(asked["example"])
-            found = self.on_run_example(int(number) if number.isdecimal() else None, stored, *settings)
-        elif asked.get("item"):
-            found = self.search_item(asked["item"], stored, settings)
-        elif asked.get("upload"):
-            form = words[0], upload_path({"path": asked["upload"]}), words[1]
-            found = *form, None, "", *self.on_search(*form, asked.get("part"), "", stored, *settings)
-        elif asked.get("picture"):
-            found = self.search_with_picture(asked["picture"], *words, stored, settings)
-        elif any(words):
-            found = self.search_words(*words, stored, settings)
-        else:
-            found = *form_values(Query()), *self.nothing(stored)
-        typed = asked.get("typed")
+    def on_ask(self, event: gr.EventData, message: Any, stored: Any, *settings: Any) -> tuple[Any, ...]:
+        """Search for what an example or the history (by the event), the address or another tab (by a message) asks for.
+        Nothing empties the page. typed: what the form held before the page was loaded again."""
+        sent = getattr(event, "asked", message)
+        asked = Asked.read(sent)
+        if asked.upload:
+            asked = replace(asked, upload=upload_path({"path": asked.upload}))
+        nothing = asked == Asked(part=asked.part)
+        found = (*form_values(Query()), *self.nothing(stored)) if nothing else self.fill(asked, stored, settings)
+        typed = sent.get("typed") if isinstance(sent, dict) else None
         if isinstance(typed, list) and len(typed) == 2 and all(isinstance(value, str) for value in typed):
             found = typed[0], found[1], typed[1], *found[3:]
         return found
@@ -121,17 +97,6 @@ class SearchCallbacks:
         """A new picture, or none, leaves no old question and answer beside it."""
         return (None, *self.nothing(stored)) if answers else gr.skip()
 
-    def on_history(self, event: gr.EventData, stored: Any, *settings: Any):
-        """Repeat a past search."""
-        entry = history.entry_at(stored, getattr(event, "index", None))
-        if entry.example is not None:
-            return self.on_run_example(entry.example, stored, *settings)
-        if entry.item:
-            return self.search_item(entry.item, stored, settings)
-        if entry.pictured:
-            return self.search_with_picture(entry.pictured, entry.text, entry.instruction, stored, settings)
-        return self.search_words(entry.text, entry.instruction, stored, settings)
-
     def on_quick(
         self, event: gr.EventData, text: Any, picture: str | None, box: Any, pictured: Any, stored: Any, *settings: Any
     ):
@@ -144,7 +109,7 @@ class SearchCallbacks:
     ):
         """Search with the picture of a result; text and instruction stay, also one that the page gave."""
         instruction = instruction or (last.query.instruction if last else "")
-        return self.search_with_picture(getattr(event, "id", None), text or "", instruction, stored, settings)
+        return self.fill(Asked(text or "", instruction, picture=getattr(event, "id", "")), stored, settings)
 
     def on_upload(self, picture: str | None) -> None:
         """Encode an uploaded picture while its visitor still writes."""
@@ -179,42 +144,36 @@ class SearchCallbacks:
         text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
-    def search_words(self, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
-        """Fill the form with a text and an instruction, and search."""
-        request = self.request(text, None, instruction)
-        return *form_values(replace(request.query, instruction=instruction)), *self.search(request, stored, settings)
+    def fill(self, asked: Asked, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
+        """Fill the form with a search, and search. An instruction of the page is not written into it."""
+        request = self.request(asked)
+        query, pictured = request.query, asked.picture or (asked.item if request.query.image else "")
+        instruction = query.instruction if request.example else asked.instruction
+        form = form_values(replace(query, instruction=instruction), pictured)
+        return form[0], asked.upload or form[1], *form[2:], *self.search(request, stored, settings)
 
-    def search_item(self, id: Any, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
-        """Fill the form with an item and search. Raises UserError if there is no such item."""
-        row = row_of(self.engine.index, id)
-        query, (item,) = item_query(self.engine.index, row), self.engine.index.items([row])
-        request = SearchRequest([query], item=item, row=row)
-        form = form_values(query, pictured=item.id if query.image else "")
-        return *form, *self.search(request, stored, settings)
+    def request(self, asked: Asked) -> SearchRequest:
+        """The queries of a search, with an instruction of the page where it has none. Raises UserError for items,
+        examples and pictures that are not there."""
+        index = self.engine.index
+        if asked.example:
+            example = find_example(asked.example, self.served.examples)
+            return SearchRequest(example.queries, asked, example)
+        if asked.item:
+            row = row_of(index, asked.item)
+            return SearchRequest([item_query(index, row)], asked, item=index.items([row])[0], row=row)
+        image = self.item_picture(asked.picture) if asked.picture else None
+        if asked.upload:
+            image = self.uploads.open(asked.upload, part_of(asked.part))
+        used = asked.instruction or default_instruction(self.served.about, asked.q, image)
+        return SearchRequest([Query(asked.q, image, used)], replace(asked, instruction=used))
 
-    def search_with_picture(
-        self, id: Any, text: Any, instruction: Any, stored: Any, settings: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        """Fill the form with the picture of an item beside these words, and search. Raises UserError if it has none."""
-        image = item_query(self.engine.index, row_of(self.engine.index, id)).image
-        if image is None:
-            raise UserError("That item is a text without a picture; choose another one.")
-        request = self.request(text, image, instruction, pictured=id)
-        form = form_values(replace(request.query, instruction=instruction), pictured=id)
-        return *form, *self.search(request, stored, settings)
-
-    def picture_in_form(self, id: Any) -> Image:
-        """The picture of an item, which stands in the form, as its address will find it again. Raises UserError if the
-        item was removed since."""
+    def item_picture(self, id: Any) -> Image:
+        """The picture of an item. Raises UserError if it has none, or was removed."""
         with suppress(UserError):
             if image := item_query(self.engine.index, row_of(self.engine.index, id)).image:
                 return image
-        raise UserError("The item whose picture you search with was removed; choose another picture.")
-
-    def request(self, text: str, image: Image | None, instruction: str, **origin: Any) -> SearchRequest:
-        """A request of one query, with an instruction of the page where the visitor gave none."""
-        used = instruction or default_instruction(self.served.about, text, image)
-        return SearchRequest([Query(text, image, used)], **origin)
+        raise UserError("The item whose picture you search with has none, or was removed; choose another picture.")
 
     def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> SearchOutputs:
         """Search, and return what the tab shows. Raises UserError."""
@@ -230,9 +189,10 @@ class SearchCallbacks:
             )
             for asked, result in zip(request.queries, results, strict=True)
         )
-        panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers)
+        summary, *panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers[0])
         first = next((hit.item.id for hit in answers[0].result.hits), None)
         return SearchOutputs(
+            summary | {"exports": exports(answers, self.served.name)},
             *panels,
             None,
             *follow(self.engine, self.namer, answers, 0, initial_rank(answers[0])),
@@ -240,25 +200,20 @@ class SearchCallbacks:
             last_query=answers[0],
             explained_id=first,
             searched=True,
-            stored=history.add_entry(stored, request.entry()),
-            address={"search": request.address()},
+            stored=add_entry(stored, request.asked),
+            address={"search": request.asked.fields()},
         )
 
-    def panels(self, request: SearchRequest, answers: Answers) -> tuple[Any, Any, Any]:
+    def panels(self, request: SearchRequest, answer: LastQuery) -> tuple[Any, Any, Any]:
         """Summary, cards and generated IDs of one query."""
-        (answer,) = answers
         result, chosen_weight = answer.result, answer.options.decoder_weight
         weight = self.weight if chosen_weight is None else chosen_weight
-        cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         about = self.served.about.paragraphs
         english = any("English" in paragraph for paragraph in about)
         summary["notes"] = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english)
-        return (
-            summary | {"address": NO_ADDRESS if request.upload else "", "exports": exports(answers, self.served.name)},
-            {"columns": [cards]},
-            view.generated(result, weight),
-        )
+        cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
+        return summary, {"columns": [cards]}, view.generated(result, weight)
 
     def side_by_side(self, example: Example, answers: Answers) -> tuple[Any, Any, Any]:
         """Summary and cards of several instructions side by side; None for the generated IDs, which are not shown."""
@@ -266,30 +221,44 @@ class SearchCallbacks:
             view.column(answer.result, answer.query, answer.options, self.pictures(answer.result), self.forced)
             for answer in answers
         ]
-        return (
-            view.summaries([answer.result for answer in answers], example)
-            | {"exports": exports(answers, self.served.name)},
-            {"columns": columns},
-            None,
-        )
+        return view.summaries([answer.result for answer in answers], example), {"columns": columns}, None
 
     def on_stored(self, stored: Any) -> dict[str, Any]:
         """What the history shows, when it is opened and, while it is open, after each search."""
-        entries, index = history.read_entries(stored), self.engine.index
-        ids = [entry.item or entry.pictured for entry in entries]
-        rows = [int(row) for row in index.rows_of(ids)] if ids else []
-        labels = {row: quoted_label(index.items([row])[0]) for row in {*rows} if row >= 0}
-        pictures = {row: index.thumbnail(row) for row in labels}
-        items = [(labels.get(row), pictures.get(row)) for row in rows]
-        for place, entry in enumerate(entries):
-            if entry.example is not None:
-                with suppress(UserError):  # it was removed, which is what the history says then
-                    example = find_example(entry.example, self.served.examples)
-                    items[place] = example.title, example.picture and formatting.small_webp(example.picture)
-        return history.history_view(entries, items)
+        return {"entries": [self.past(entry) for entry in read_entries(stored)]}
+
+    def past(self, entry: Asked) -> dict[str, Any]:
+        """An entry of the history as history.js draws it."""
+        label, picture, instruction = "", None, entry.instruction
+        with suppress(UserError):  # it was removed, which the history says then
+            if entry.example:
+                example = find_example(entry.example, self.served.examples)
+                label, instruction = example.title, example.instructions[0].instruction
+                picture = example.picture and formatting.small_webp(example.picture)
+            elif id := entry.item or entry.picture:
+                row = row_of(self.engine.index, id)
+                label, picture = quoted_label(self.engine.index.items([row])[0]), self.engine.index.thumbnail(row)
+        return {
+            "title": past_title(entry, label),
+            "thumbnail": formatting.data_uri(picture) if picture else None,
+            "instruction": instruction,
+            "picture": entry.unkept,
+            "asked": entry.fields(),
+        }
 
     def pictures(self, result: SearchResult) -> list[bytes | None]:
         return [self.engine.index.thumbnail(hit.row) for hit in result.hits]
+
+
+def past_title(entry: Asked, label: str) -> str:
+    """What was asked, in words. label: of its item or example; empty if that was removed."""
+    if entry.example:
+        return f"Example “{label}”" if label else "An example that was removed"
+    label = label or "an item that was removed"
+    if entry.item:
+        return f"Like {label}"
+    words = f"“{formatting.excerpt(entry.q, MAX_SHOWN_TEXT)}”" if entry.q else ""
+    return " and ".join(filter(None, [words, f"the picture of {label}" if entry.picture else ""]))
 
 
 def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:

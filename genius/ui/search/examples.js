@@ -18,7 +18,7 @@ const unfold = (strip, open) => {
 const example = (data, place) => {
   const run = card => {
     unfold(card.closest('.examples'), false);
-    emit('select', {index: place, value: data.title});
+    emit('select', {asked: {example: String(place)}});
   };
   return node('li', {}, button({class: 'example'}, run,
     data.picture ? node('img', {src: data.picture, alt: ''})

@@ -1,5 +1,5 @@
-const entry = ({title, thumbnail, instruction, picture}, place) => node('li', {},
-  button({class: 'entry'}, () => emit('select', {index: place}),
+const entry = ({title, thumbnail, instruction, picture, asked}) => node('li', {},
+  button({class: 'entry'}, () => emit('select', {asked}),
     ...thumbnail ? [node('img', {src: thumbnail, alt: ''})] : [],
     node('span', {class: 'asked'}, title),
     ...instruction ? [node('span', {class: 'wanted'}, instruction)] : [],

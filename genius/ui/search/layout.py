@@ -28,7 +28,7 @@ from genius.ui.common.item_card import search_with_chosen
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import OtherTabs, history_view
+from genius.ui.search.history import OtherTabs
 from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
@@ -61,13 +61,13 @@ class Form(NamedTuple):
     history: gr.Accordion
     past: Panel  # in the history
     target: gr.Radio
-    settings: list[gr.components.Component]  # with the target, in the order of callbacks.search_options
+    settings: list[gr.components.Component]  # with the target, in the order of search_options
 
 
 def search_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
     shared, callbacks = context.shared, SearchCallbacks(context)
-    stored = gr.BrowserState([], storage_key=f"genius-history-{context.served.name}", secret=SECRET)
+    stored = gr.BrowserState([], storage_key=f"genius-searches-{context.served.name}", secret=SECRET)
     answers, newest = gr.State(()), gr.State(Newest())
     with gr.Column(elem_id="search"):
         with gr.Column(elem_id="ask"):
@@ -89,11 +89,9 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     quick_fields = [form.text, form.picture, form.part, form.pictured]
     searches = (  # what triggers a search, its callback, its inputs besides history and settings, and what it fills in
         (partial(gr.on, form_triggers), callbacks.on_search, form_fields, []),
-        (form.examples.select, callbacks.on_example, [], form_fields),
-        (form.past.select, callbacks.on_history, [], form_fields),
+        (form.examples.select, callbacks.on_ask, [shared.ask], form_fields),
+        (form.past.select, callbacks.on_ask, [shared.ask], form_fields),
         (shared.ask.sent, callbacks.on_ask, [shared.ask], form_fields),
-        (shared.run_example.sent, callbacks.on_run_example, [shared.run_example], form_fields),
-        (shared.use_as_query.sent, callbacks.on_item, [shared.use_as_query], form_fields),
         (cards.use_picture, callbacks.on_picture, [form.text, form.instruction, shared.last_query], form_fields),
         (form.suggestions.select, callbacks.on_quick, quick_fields, [form.instruction]),
     )
@@ -117,7 +115,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             )
         )
     told = OtherTabs(context.served.name).share(events, stored)
-    told.then(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)  # chosen by place
+    told.then(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)
     search_with_chosen(cards.use_as_query, shared)
     gr.on(None, None, None, None, js=TYPE_AT_ONCE, **UNQUEUED)  # when the page is loaded
     page = Download("saved-page")
@@ -176,6 +174,6 @@ def form_for(context: Context) -> Form:
             )
             weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
         with gr.Accordion("History", open=False, elem_id=HISTORY, elem_classes="popover") as history:
-            past = Panel("history", "search/history.js", history_view([]))
+            past = Panel("history", "search/history.js", {"entries": []})
     settings = [beams, k, order, mode, target, weight]
     return Form(picture, part, pictured, suggestions, examples, text, instruction, go, history, past, target, settings)

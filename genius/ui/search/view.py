@@ -26,6 +26,7 @@ from genius.ui.common.formatting import (
 from genius.ui.search.history import SearchRequest
 
 LONGEST_HEADWORD = 60  # characters
+NO_ADDRESS = "The address of this page does not include your picture."
 RESULT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "illustrated page"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
 HINTS = {  # what the numbers of a card are
@@ -84,7 +85,7 @@ def summary(
     otherwise it is a cluster that emerged. weight: of the decoder against geometry; None: not said. items: of the
     collection.
     """
-    query, is_part = request.query, bool(request.part)
+    query, is_part = request.query, bool(request.asked.part)
     return {
         "heading": heading(result.hits),
         "match": f"{result.match} match" if result.match else "",
@@ -97,6 +98,7 @@ def summary(
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
         "weighed": weight_sentence(weight),
+        "address": NO_ADDRESS if request.asked.upload else "",
         "stages": stages([result]),
     }
 

@@ -87,9 +87,10 @@ class TourCallbacks:
             raise UserError(NOTHING)
         number = min(max(number, 1), len(tour.steps)) if type(number) is int else 1
         step = tour.steps[number - 1]
+        searched = {TourStep.INSTRUCTIONS: tour.several, TourStep.STRIP: tour.single}.get(step)
         return (
             step_view(tour, number, self.pair(index, tour), self.several(tour)),
-            {TourStep.INSTRUCTIONS: tour.several, TourStep.STRIP: tour.single}.get(step),
+            None if searched is None else {"example": str(searched)},
             {
                 TourStep.SHARED: format_pattern(tour.shared, "."),
                 TourStep.PATTERN: format_pattern(tour.pattern, "."),
@@ -136,7 +137,7 @@ def tour_panel(context: Context, header: Panel) -> None:
     """Lay the panel out inside the page's Blocks. header: its event `tour` starts it."""
     shared, callbacks = context.shared, TourCallbacks(context)
     panel = Panel("tour", "tour/tour.js")
-    outputs = [panel, shared.run_example, shared.open_code, shared.map_view, shared.compare_example]
+    outputs = [panel, shared.ask, shared.open_code, shared.map_view, shared.compare_example]
     header.tour(lambda: callbacks.on_step(1), None, outputs, **LATEST)
     panel.move(callbacks.on_move, None, outputs, **LATEST)
     panel.view(on_view, None, shared.map_view, **UNQUEUED)
