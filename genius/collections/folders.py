@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 from genius.collections.images import SUFFIXES
 from genius.collections.lines import text_lines
@@ -16,6 +18,8 @@ from genius.errors import UserError, quoted
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
+MISSING, WEB = "missing", "web address"  # of a name in a table
+ELSEWHERE = re.compile(r"(file:|https?:/)?/|[a-z]:/|~/", re.IGNORECASE)  # begins a path of a disk, or an address
 HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
     ["@eadir", "__macosx", "#recycle", "#snapshot", "@recycle", "@recently-snapshot"],
     ["$recycle.bin", "system volume information"],
@@ -47,6 +51,11 @@ class FileReport:
     detail: str = ""
 
 
+def is_elsewhere(name: str) -> bool:
+    """Whether a name in a table is a path of a disk, or an address."""
+    return ELSEWHERE.match(name.replace("\\", "/")) is not None
+
+
 def printable(file: Path | str) -> str:
     """The name of a file, which may not be UTF-8."""
     return os.fsencode(file).decode(errors="backslashreplace")
@@ -76,7 +85,7 @@ class Folder:
                 self.others.append(FileReport(file, UNSUPPORTED, _remedy(suffix)))
             else:
                 self.others.append(FileReport(file, OTHER))
-        self._alike = [(form, self._by_form(form)) for form in (_plain, _folded)]
+        self._alike = {form: self._by_form(form) for form in (_plain, _folded, _look)}
 
     def __contains__(self, file: str) -> bool:
         return file in self.files
@@ -86,21 +95,45 @@ class Folder:
 
         None if there is none. Raises UserError if several fit, or if one looks the same but is not.
         """
-        if name in self.files or (self.root / name).is_file():
+        if name in self.files or os.path.isfile(self.root / name):
             return name
-        for form, files in self._alike:
-            fits = files.get(form(name), ())
+        for form in (_plain, _folded):
+            fits = self._alike[form].get(form(name), ())
             if len(fits) > 1:
                 raise UserError(f"{quoted(name)} may be any of {', '.join(map(quoted, fits))}; name one exactly")
             if fits:
                 return fits[0]
-        similar = _look(name)
-        for file in self.files:
-            if _look(file) == similar:
-                raise UserError(
-                    f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}"
-                )
+        for file in self._alike[_look].get(_look(name), ()):
+            raise UserError(f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}")
         return None
+
+    def find_elsewhere(self, name: str) -> str | None:
+        """The file here that has the end of a path of a disk, or of an address, the longest that there is."""
+        path = name.replace("\\", "/")
+        parts = urlsplit(path).path.split("/") if "://" in path else path.split("/")
+        return next(filter(None, (self.find("/".join(parts[at:])) for at in range(1, len(parts)))), None)
+
+    def missing(self, name: str, line: int) -> FileReport:
+        """What is said of a picture that a table names in this line, but that is not here."""
+        detail = f"{quoted(name)} in line {line}"
+        if other := self._by_name.get(PurePosixPath(name.replace("\\", "/")).name):
+            detail += f" (there is {quoted(other)})"
+        if name.lower().startswith(("http://", "https://")):
+            return FileReport(name, WEB, f"{detail}; nothing is downloaded: put the files into the folder")
+        return FileReport(name, MISSING, f"{detail}; its texts are kept, without a picture")
+
+    def unused(self, images: set[str], texts: set[str]) -> list[FileReport]:
+        """What becomes of the files that are none of these images. texts: files that are used for what they say."""
+        unnamed = [FileReport(image, UNNAMED) for image in self.images if image not in images]
+        return unnamed + [
+            FileReport(other.file, USED, TEXTS) if other.outcome == OTHER and other.file in texts else other
+            for other in self.others
+            if other.file not in images
+        ]
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        return {PurePosixPath(file).name: file for file in self.files}
 
     def _walk(self) -> Iterator[tuple[str, bool]]:
         """Yield (relative path, hidden). A link to a folder is followed, unless that folder is read anyway."""
@@ -152,17 +185,20 @@ def account(reports: list[FileReport]) -> list[str]:
     for report in reports:
         by_outcome.setdefault(report.outcome, []).append(report)
     lines = []
-    for outcome in (USED, COPY, HIDDEN, UNREADABLE, UNNAMED, UNSUPPORTED, OTHER):
+    for outcome in (USED, COPY, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
         if files := by_outcome.get(outcome):
-            line = f"{len(files):,} {'file' if len(files) == 1 else 'files'}: {outcome}"
+            what = "picture" if outcome in (MISSING, WEB) else "file"
+            line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
             if outcome in (UNSUPPORTED, OTHER):
                 suffixes = Counter(Path(report.file).suffix.lower() or "no suffix" for report in files)
                 line += f" ({', '.join(f'{suffix} {count:,}' for suffix, count in suffixes.most_common(6))})"
             details = dict.fromkeys(report.detail for report in files if report.detail)
             if outcome == UNSUPPORTED:
                 line += "; " + "; ".join(details)
-            elif outcome in (COPY, UNREADABLE, UNNAMED):
-                line += f"; the first: {files[0].detail if outcome == UNREADABLE else printable(files[0].file)}"
+            elif outcome in (UNREADABLE, MISSING, WEB):
+                line += f"; the first: {files[0].detail}"
+            elif outcome in (COPY, UNNAMED):
+                line += f"; the first: {printable(files[0].file)}"
             lines.append(line)
     return lines
 

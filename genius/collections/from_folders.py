@@ -23,7 +23,7 @@ from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 
 WINDOW = 64  # images in memory
 
@@ -59,7 +59,7 @@ def build(
 
     benchmark: by the rules of M-BEIR, see rules.py. known: by dataset, numbers that candidates keep.
     What became of each file stands in the collection's files.tsv.
-    The destination is created complete or not at all. Unreadable images are left out if their folder has no table.
+    The destination is created complete or not at all. Unreadable images are left out, but from a table of a benchmark.
     Raises UserError with the file, and the line in a table, of any other invalid input.
     """
     folders = [named(source) for source in sources]
@@ -98,13 +98,16 @@ def named(source: str) -> tuple[str, Path]:
 def _write_dataset(
     writer: CollectionWriter, draft: Draft, name: str, source: Source, benchmark: bool
 ) -> list[RowCount]:
-    entries, reports = store_images(writer, name, source, copies=benchmark or bool(source.pairs))
-    rules = apply_rules(draft, entries, source.pairs, benchmark)
+    entries, reports = store_images(writer, name, source, copies=benchmark or bool(source.pairs), strict=benchmark)
+    unreadable = {report.file for report in reports if report.outcome == UNREADABLE}
+    missing = [*source.missing, *(record for record in source.records if record.image in unreadable)]
+    rules = apply_rules(draft, entries, source.pairs, benchmark, missing)
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))
     reports = [*reports, *source.others]
     writer.files((name, report.file, report.outcome, report.detail) for report in reports)
     if not benchmark:  # whose captions may only ask
-        writer.files((name, entry.record.image, TEXT, text) for entry in entries for text in entry.record.captions)
+        records = [*(entry.record for entry in entries), *missing]
+        writer.files((name, record.image, TEXT, text) for record in records for text in record.captions)
     rows[-1].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
 
@@ -130,13 +133,15 @@ def write_draft(
 
 
 def store_images(
-    writer: CollectionWriter, name: str, source: Source, copies: bool = True
+    writer: CollectionWriter, name: str, source: Source, copies: bool = True, strict: bool = True
 ) -> tuple[list[SourceEntry], list[FileReport]]:
     """Check, hash and copy every image and assign its split; returns (valid images, what became of the files).
 
     copies: also keep images that repeat another one with the same texts and attributes.
-    Raises UserError if an image named by a table is invalid, or if every image is.
+    strict: raise UserError if an image that a table names is missing or invalid. Raises UserError if every image is.
     """
+    if strict and source.missing:
+        raise source.error(source.missing[0], f"{quoted(source.missing[0].image)} is missing")
     own_val = any(record.split == "val" for record in source.records)
     prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
     entries, reports, known = [], [], dict[str, str]()
@@ -145,7 +150,7 @@ def store_images(
     ):
         if isinstance(data, UserError):
             reports.append(FileReport(record.image, UNREADABLE, str(data)))
-            if source.table is not None:
+            if strict and source.table is not None:
                 raise data
             continue
         digest = hashlib.sha256(data).digest()

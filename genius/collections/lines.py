@@ -14,6 +14,7 @@ from genius.errors import UserError
 MAX_LINE = 16 * 2**20  # bytes; a longer line means a file without line breaks
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LFS_POINTER = b"version https://git-lfs.github.com/"
+POINTER = "is a pointer of Git LFS, not the file itself; fetch it with: git lfs pull"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -38,7 +39,7 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
             if line.startswith(UTF16_MARKS):
                 raise LineError(file, 1, "the file is UTF-16; save it as UTF-8")
             if line.startswith(LFS_POINTER):
-                raise LineError(file, 0, "is a pointer of Git LFS, not the file itself; fetch it with: git lfs pull")
+                raise LineError(file, 0, POINTER)
             line = line.removeprefix(BYTE_ORDER_MARK)
         try:
             text = line.decode("utf-8").rstrip("\r\n")
@@ -46,6 +47,14 @@ def text_lines(file: Path) -> Iterator[tuple[int, str]]:
             raise LineError(file, number, "the line is not UTF-8; save the file as UTF-8") from None
         if text and not text.isspace():
             yield number, text
+
+
+def file_bytes(file: Path) -> bytes:
+    """The whole of a small file. Raises LineError as `text_lines`, but for its encoding."""
+    data = b"".join(_raw_lines(file))
+    if data.startswith(LFS_POINTER):
+        raise LineError(file, 0, POINTER)
+    return data
 
 
 def _raw_lines(file: Path) -> Iterator[bytes]:

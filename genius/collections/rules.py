@@ -34,13 +34,17 @@ class SourceEntry:
 
 
 def apply_rules(
-    draft: Draft, entries: Sequence[SourceEntry], pairs: Sequence[ComposedPair], benchmark: bool = False
+    draft: Draft,
+    entries: Sequence[SourceEntry],
+    pairs: Sequence[ComposedPair],
+    benchmark: bool = False,
+    missing: Sequence[Record] = (),
 ) -> list[str]:
     """Add all candidates and queries that the entries allow. Returns the names of the rules that applied.
 
     What becomes of a record depends on this record, and all that it says can be found. benchmark: as in M-BEIR, the
     first main rule that fits any entry makes all of them; of several captions the first only asks, and photographs of
-    iconic images do.
+    iconic images do. missing: records without their images, whose texts can be found, though no query asks for them.
     """
     if benchmark:
         main = next((rule for rule, fits in MAIN_RULES if any(map(fits, entries))), None)
@@ -55,6 +59,11 @@ def apply_rules(
     if pairs:
         applied.append("composed")
         composed(draft, entries, pairs)
+    texts = [(text, record) for record in missing for text in record.captions]
+    for text, record in texts:
+        draft.candidate((3,), SPLITS, text=text, source=record.facts)
+    if texts and "titles" not in applied:
+        applied.append("titles")
     if not applied:
         applied.append("images")
         _images_alone(draft, entries, SPLITS)

@@ -4,19 +4,23 @@ The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `
 Karpathy's JSON file (karpathy.py), or one text file beside each image. README.md lists its fields.
 """
 
-from collections.abc import Iterator
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections.folders import OTHER, TEXTS, UNNAMED, UNREADABLE, UNSUPPORTED, USED, FileReport, Folder
+from genius.collections.encodings import code_page_note, decoded
+from genius.collections.folders import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
 from genius.collections.karpathy import find_karpathy, karpathy_rows
-from genius.collections.layout import SPLITS, leaves_folder
-from genius.collections.lines import LineError, json_lines, validate
+from genius.collections.layout import SPLITS
+from genius.collections.lines import LineError, file_bytes, json_lines, validate
 from genius.collections.tables import SUFFIXES as TABLES
-from genius.collections.tables import Cells, file_text, table_rows
+from genius.collections.tables import Cells, table_rows
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
@@ -62,7 +66,8 @@ class Source:
     table: Path | None
     records: list[Record]
     pairs: list[ComposedPair]
-    others: list[FileReport] = field(default_factory=list)  # the files that are no record's image
+    others: list[FileReport] = field(default_factory=list)  # the files that are no record's image, and missing ones
+    missing: list[Record] = field(default_factory=list)  # whose images are not there
     notes: list[str] = field(default_factory=list)  # sentences about the table
 
     def error(self, record: Record, message: str) -> UserError:
@@ -76,36 +81,36 @@ def read_source(root: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
     if not root.is_dir():
         raise UserError(f"{root} is not a folder; a source is a folder of images, with or without a table")
-    table, karpathy, folder, notes = _find_table(root), find_karpathy(root), Folder(root), list[str]()
-    texts: set[str] = set()  # files beside images
-    if table is None and karpathy is not None:
-        table, records = karpathy, _merge(folder, karpathy, karpathy_rows(karpathy))
-    elif table is None and (inner := [Path(file) for file in sorted(folder.files) if Path(file).name in METADATA]):
-        table, records = root / inner[0], []
-        for file in inner:
-            records += _merge(folder, root / file, table_rows(root / file, notes), file.parent)
-        texts |= {file.as_posix() for file in inner}
-    elif table is None:
-        records = [Record(id=path, image=path, line=0) for path in folder.images]
-        for record in records:
-            if name := _text_beside(folder, record.image):
-                texts.add(name)
-                record.captions = list(filter(None, [_clean(file_text(root / name))]))
-        if texts:
-            notes.append(f"{len(texts):,} text files beside images are their captions")
+    table, folder, notes = _find_table(root), Folder(root), list[str]()
+    texts = {PAIRS}  # files that are used, besides images
+    if table is None:
+        inner = [PurePosixPath(file) for file in sorted(folder.files) if PurePosixPath(file).name in METADATA]
     else:
-        records = _merge(folder, table, table_rows(table, notes))
-    others = _account(folder, records, texts, table)
-    if not records and table is not None:
+        inner = [PurePosixPath(table.name)]
+    records, missing = list[Record](), list[Record]()
+    if table is None and (karpathy := find_karpathy(root)):
+        table, inner = karpathy, []
+        records = _merge(folder, karpathy, karpathy_rows(karpathy), missing, notes, PurePosixPath())
+    for file in inner:
+        table = table or root / file
+        records += _merge(folder, root / file, table_rows(root / file, notes), missing, notes, file.parent)
+    texts |= {file.as_posix() for file in inner}
+    if table is None:
+        records = [Record(id=path, image=path, line=0) for path in folder.images]
+        texts |= _read_captions(folder, records, notes)
+    lost = [folder.missing(record.image, record.line) for record in missing]
+    others = [*lost, *folder.unused({record.image for record in records}, texts)]
+    if lost and not records:
+        raise UserError(f"{table}: none of the pictures that it names is there; the first: {lost[0].detail}")
+    if table is not None and not records:
         raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
     if not records:
         found = "; ".join(dict.fromkeys(other.detail for other in others if other.outcome in (UNSUPPORTED, UNREADABLE)))
-        raise UserError(
-            f"{root} contains no images; a source needs PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF files"
-            + f" ({found})" * bool(found)
-        )
+        needed = "a source needs PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF files"
+        raise UserError(f"{root} contains no images; {needed}" + f" ({found})" * bool(found))
     pairs = root / PAIRS
-    return Source(root, table, records, list(_composed_pairs(pairs, records)) if pairs.is_file() else [], others, notes)
+    composed = list(_composed_pairs(pairs, [*records, *missing])) if pairs.is_file() else []
+    return Source(root, table, records, composed, others, missing, notes)
 
 
 def _find_table(folder: Path) -> Path | None:
@@ -124,34 +129,49 @@ def _find_table(folder: Path) -> Path | None:
     return tables[0] if tables else None
 
 
-def _text_beside(folder: Folder, image: str) -> str | None:
-    """0001.txt, 0001.caption or 0001.jpg.txt of 0001.jpg."""
-    stem = image.removesuffix(PurePosixPath(image).suffix)
-    names = (stem + suffix for suffix in (".txt", ".TXT", ".caption"))
-    return next((name for name in (*names, image + ".txt") if name in folder), None)
+def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
+    """Read the text files beside images, which are their captions; returns their names."""
+    pages: Counter[str] = Counter()
+    texts = set()
+    for record in records:
+        stem = record.image.removesuffix(PurePosixPath(record.image).suffix)
+        names = (*(stem + suffix for suffix in (".txt", ".TXT", ".caption")), record.image + ".txt")
+        if name := next((name for name in names if name in folder), None):
+            texts.add(name)
+            text, page = decoded(file_bytes(folder.root / name), folder.root / name)
+            pages[page] += 1
+            record.captions = [_clean(text)] if _clean(text) else []
+    if texts:
+        notes.append(f"{len(texts):,} text files beside images are their captions")
+    notes += [code_page_note(f"{count:,} of them", page) for page, count in pages.items() if page]
+    return texts
 
 
-def _account(folder: Folder, records: list[Record], texts: set[str], table: Path | None) -> list[FileReport]:
-    """What becomes of the files that are no record's image."""
-    named = {record.image for record in records}
-    used = texts | {PAIRS} | ({table.name} if table else set())
-    unnamed = [FileReport(image, UNNAMED) for image in folder.images if image not in named]
-    return unnamed + [
-        FileReport(other.file, USED, TEXTS) if other.outcome == OTHER and other.file in used else other
-        for other in folder.others
-        if other.file not in named
-    ]
-
-
-def _merge(folder: Folder, table: Path, rows: Iterator[Cells], inside: Path = Path()) -> list[Record]:
+def _merge(
+    folder: Folder, table: Path, rows: Iterable[Cells], missing: list[Record], notes: list[str], inside: PurePosixPath
+) -> list[Record]:
     """One record per image, in the order of the table; further rows for an image add captions.
 
-    inside: the folder that its paths are relative to; one named train, val or test is the split of its images.
+    missing: gets the records whose images are not there. inside: the folder that its paths are relative to; one named
+    train, val or test is the split of its images.
     """
+    rows = list(rows)
+    names = [str(next(iter(validate(IMAGE_CELLS, table, number, image).values()))) for number, image, _, _ in rows]
+
+    def found(inside: PurePosixPath) -> list[str | None]:
+        return [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
+
+    files = found(inside)
+    if rows and not any(files):
+        ends = [file for file in folder.files if file.endswith(f"/{names[0]}")]
+        if len(ends) == 1:
+            base = PurePosixPath(ends[0].removesuffix(names[0]))
+            notes.append(f"{table.name}: its paths are read from the folder {base}")
+            files = found(base)
     by_image: dict[str, Record] = {}
     ids: set[str] = set()
-    for number, image, texts, row in rows:
-        record = _record(folder, table, number, image, texts, row, inside)
+    for (number, _, texts, row), name, file in zip(rows, names, files, strict=True):
+        record = _record(table, number, file or name or f"(line {number})", texts, row, inside)
         known = by_image.get(record.image)
         if known is None:
             if record.id in ids:
@@ -161,37 +181,40 @@ def _merge(folder: Folder, table: Path, rows: Iterator[Cells], inside: Path = Pa
         elif record.captions and not record.qa and record.split == known.split:
             known.captions = list(dict.fromkeys(known.captions + record.captions))
         else:
-            raise LineError(
-                table,
-                number,
-                f"the image {record.image!r} is repeated; a further row may only add a text in the same split",
-            )
-    return list(by_image.values())
+            repeated = f"the image {quoted(record.image)} is repeated"
+            raise LineError(table, number, f"{repeated}; a further row may only add a text in the same split")
+    elsewhere = {name: file for name, file in zip(names, files, strict=True) if file and is_elsewhere(name)}
+    for name in islice(elsewhere, 1):
+        notes.append(f"{table.name}: {len(elsewhere):,} paths or addresses are files here: {name} is {elsewhere[name]}")
+    there = set(files)
+    missing += (record for record in by_image.values() if record.image not in there)
+    return [record for record in by_image.values() if record.image in there]
+
+
+def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosixPath) -> str | None:
+    """The file that a row of a table in the folder `inside` names. Raises LineError if several fit, or one outside."""
+    try:
+        if not name or is_elsewhere(name):
+            return folder.find_elsewhere(name)
+        path = str(inside / name)
+        if ".." in path.replace("\\", "/").split("/"):
+            path = posixpath.normpath(path.replace("\\", "/"))
+        if path.startswith("../"):
+            raise UserError(f"{quoted(name)} leaves the folder; give a path relative to the folder")
+        return folder.find(path)
+    except UserError as error:
+        raise LineError(table, number, str(error)) from None
 
 
 def _record(
-    folder: Folder,
-    table: Path,
-    number: int,
-    image: dict[str, Any],
-    texts: dict[str, Any],
-    row: dict[str, Any],
-    inside: Path,
+    table: Path, number: int, image: str, texts: dict[str, Any], row: dict[str, Any], inside: PurePosixPath
 ) -> Record:
-    (name,) = validate(IMAGE_CELLS, table, number, image).values()
     texts = validate(TEXT_CELLS, table, number, texts)
     fields: TableRow = validate(TABLE_ROW, table, number, row)
-    if not name:
-        raise LineError(table, number, "the row names no image; name its file, or remove the row")
-    name = (PurePosixPath(inside.as_posix()) / name).as_posix()
-    try:
-        path = folder.find(name) or PurePosixPath(name.replace("\\", "/")).as_posix()
-    except UserError as error:
-        raise LineError(table, number, str(error)) from None
     captions = dict.fromkeys(filter(None, [*texts.values(), *fields.captions]))
     return Record(
-        path if fields.id in (None, "") else str(fields.id),
-        path,
+        image if fields.id in (None, "") else str(fields.id),
+        image,
         number,
         fields.split or (SPLIT_NAMES.get(inside.parts[0].lower()) if inside.parts else None),
         [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
@@ -205,12 +228,6 @@ def _clean(text: str) -> str:
     return " ".join(text.replace("\0", " ").split())
 
 
-def _checked_image(path: str) -> str:
-    if leaves_folder(path.replace("\\", "/")):
-        raise ValueError(f"{quoted(path)} leaves the folder; give a path relative to the folder")
-    return path
-
-
 def _split_name(name: str) -> str | None:
     if name and name.lower() not in SPLIT_NAMES:
         raise ValueError(f"{quoted(name)} is unknown; expected one of {', '.join(SPLIT_NAMES)}")
@@ -219,9 +236,7 @@ def _split_name(name: str) -> str | None:
 
 Sentence = Annotated[str, Strict(), AfterValidator(_clean)]
 Text = Annotated[Sentence, BeforeValidator(lambda text: "" if text is None else text)]
-ImagePath = Annotated[
-    str, Strict(), AfterValidator(_checked_image), BeforeValidator(lambda path: "" if path is None else path)
-]
+ImagePath = Annotated[str, Strict(), BeforeValidator(lambda path: "" if path is None else path)]
 
 
 class QuestionAnswer(BaseModel):

@@ -1,14 +1,16 @@
 """Read the table of a source: CSV as spreadsheets write it, or JSONL, with the names that people give to columns."""
 
-import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from genius.collections.lines import LineError, json_lines, text_lines
+from genius.collections.encodings import code_page_note, decoded
+from genius.collections.lines import LineError, file_bytes, parse_object
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 SEPARATORS = ",;\t|"  # of a CSV file's cells
@@ -19,7 +21,7 @@ COLUMNS = {  # field -> the names of its columns, the best first
     **{field: [field] for field in ("id", "split", "captions", "qa", "attributes")},
 }
 NUMBERED_TEXT = re.compile(rf"({'|'.join(COLUMNS['text'])})\d+")
-UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+HEAD = 20  # rows of a table that may stand above its header
 NUMBERS = ("", "#", "index", "row", "level0")  # columns that only count the rows
 Row = tuple[int, dict[str, Any]]
 Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, image and texts by column, others by field
@@ -27,7 +29,13 @@ Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, imag
 
 def table_rows(table: Path, notes: list[str]) -> Iterator[Cells]:
     """Yield the rows of a table. notes: gets a sentence about what was recognized. Raises LineError."""
-    rows = json_lines(table) if table.suffix.lower() == ".jsonl" else _csv_rows(table)
+    text, page = decoded(file_bytes(table), table)
+    lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
+    rows = _csv_rows(table, lines, notes)
+    if table.suffix.lower() == ".jsonl":
+        rows = ((number, parse_object(table, number, line)) for number, line in lines)
+    if page:
+        notes.append(code_page_note(table.name, page))
     found: dict[str, list[str]] = {}
     names: dict[tuple[str, ...], list[tuple[str, str]]] = {}  # keys of a row -> (name, field)
     for number, row in rows:
@@ -82,37 +90,30 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.strip().strip("\"'").lower())
 
 
-def _csv_rows(table: Path) -> Iterator[Row]:
+def _csv_rows(table: Path, lines: Sequence[tuple[int, str]], notes: list[str]) -> Iterator[Row]:
     """Yield (line number, row) for a CSV file with a header; quoted cells may contain line breaks.
 
-    Cells are separated by commas, or by what the header has more of; a first line `sep=;` says it. Empty rows, and
-    empty cells behind the last column, are what spreadsheets leave.
+    The header is the first row that names an image, and its separator the one by which it has most cells; a first line
+    `sep=;` says it. Empty rows, and empty cells behind the last column, are what spreadsheets leave.
     """
-    lines = list(_lines(table))
-    if lines and (said := re.fullmatch(r'"?sep=(.)"?[,;]*', lines[0][1].strip(" \r\n"), re.IGNORECASE)):
-        separator = said[1]
-        lines = lines[1:]
-    else:
-        header_line = re.sub(r'"[^"]*"', "", lines[0][1]) if lines else ""
-        separator = max(SEPARATORS, key=header_line.count)
-    numbers = []
-
-    def texts() -> Iterator[str]:
-        for number, text in lines:
-            numbers.append(number)
-            yield text + "\n"
-
-    reader = csv.reader(texts(), delimiter=separator, strict=True)
+    separators = SEPARATORS
+    if lines and (said := re.fullmatch(r'"?sep=(.)"?[,;]*', lines[0][1].strip(), re.IGNORECASE)):
+        separators, lines = said[1], lines[1:]
+    separator = min(separators, key=lambda separator: _header(lines, separator)[0])
+    (_, above, _), header = _header(lines, separator)
+    if above:
+        notes.append(f"{table.name}: {above:,} rows above the header are not read")
+    numbers: list[int] = []
+    reader = _reader(lines, separator, numbers)
     try:
-        header = [name.strip() for name in next((cells for cells in reader if any(map(str.strip, cells))), [])]
+        for _ in range(above + 1):
+            next(reader, None)
         while header and not header[-1]:
             header.pop()
         named = [name for name in header if name]
         if len(set(named)) < len(named):
             raise LineError(table, numbers[-1], "two columns have the same name")
         for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
             if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
                 raise LineError(table, numbers[-1], f"the row has {len(cells)} cells, but the header has {len(header)}")
             yield numbers[-1], dict(zip(header, cells, strict=False))
@@ -120,26 +121,19 @@ def _csv_rows(table: Path) -> Iterator[Row]:
         raise LineError(table, numbers[-1], f"the row is not valid CSV ({error})") from None
 
 
-def file_text(file: Path) -> str:
-    """The text of a small file, in UTF-8 or UTF-16."""
-    return "\n".join(text for _, text in _lines(file))
+def _reader(lines: Sequence[tuple[int, str]], separator: str, numbers: list[int]) -> Iterator[list[str]]:
+    """The rows with cells that are not empty. numbers: gets those of the lines that were read."""
+    texts = (numbers.append(number) or text for number, text in lines)
+    return (cells for cells in csv.reader(texts, delimiter=separator, strict=True) if any(map(str.strip, cells)))
 
 
-def _lines(table: Path) -> Iterator[tuple[int, str]]:
-    """The nonblank lines of a file in UTF-8 or, as Excel's "Unicode text", in UTF-16."""
-    try:
-        with table.open("rb") as stream:
-            head = stream.read(2)
-    except OSError:
-        head = b""
-    wide = "utf-16" if head in UTF16 else {b"\0": "utf-16-be"}.get(head[:1]) or {b"\0": "utf-16-le"}.get(head[1:])
-    if wide is None:
-        yield from text_lines(table)
-        return
-    try:
-        text = table.read_text(encoding=wide)
-    except (UnicodeError, OSError):
-        raise LineError(table, 0, "the file is not whole UTF-16; save it as UTF-8") from None
-    for number, line in enumerate(io.StringIO(text), 1):
-        if line.strip():
-            yield number, line.rstrip("\r\n")
+def _header(lines: Sequence[tuple[int, str]], separator: str) -> tuple[tuple[bool, int, int], list[str]]:
+    """The first row that names an image, or else the first, and how bad it is: (names none, rows above, −cells)."""
+    names, rows = set(map(plain_name, COLUMNS["image"])), list[list[str]]()
+    with suppress(csv.Error):
+        for cells in islice(_reader(lines, separator, []), HEAD):
+            rows.append([cell.strip() for cell in cells])
+            if names & set(map(plain_name, cells)):
+                return (False, len(rows) - 1, -len(cells)), rows[-1]
+    header = rows[0] if rows else []
+    return (True, 0, -len(header)), header

@@ -53,6 +53,6 @@ def _of_folder(root: Path, dataset: int) -> ItemSource:
         SourceEntry(record, SourceImage(record.image, record.image.encode(), everywhere, record.facts))
         for record in source.records
     ]
-    apply_rules(draft, entries, source.pairs)
+    apply_rules(draft, entries, source.pairs, missing=source.missing)
     items = [item for item, _, _ in draft.candidates()]
     return ItemSource(lambda: items, root.joinpath, (*source.notes, *account(source.others)))

@@ -120,6 +120,8 @@ def test_names_of_other_systems_are_understood(tmp_path, file, named):
         b'PATH,"TXT"\n a.png,words\n',
         ";;\n\nimage;text;\na.png;words;\n".encode("utf-16-le"),
         b"index,image,captions\n0,a.png,words\n",
+        b"Inventory of the museum\n\nof 2024;;\nImage;Caption;\na.png;words;\n",
+        b"FileName\tTitle\ra.png\twords\r",
     ],
 )
 def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
@@ -128,7 +130,49 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, content):
     source = read_source(folder)
     (record,) = source.records
     assert (record.image, record.captions, record.attributes) == ("a.png", ["words"], {})
-    assert "image from" in source.notes[0]
+    assert "image from" in source.notes[-1]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "a.txt"])
+def test_a_table_and_a_caption_in_a_code_page_are_read_and_said(tmp_path, name):
+    folder = photos(tmp_path / "x", "a.png")
+    text = {"t.csv": "image;text\na.png;Größe\n", "t.jsonl": '{"image": "a.png", "text": "Größe"}'}.get(name, "Größe")
+    (folder / name).write_bytes(text.encode("cp1252"))
+    source = read_source(folder)
+    assert source.records[0].captions == ["Größe"] and "not UTF-8, read as cp1252" in "".join(source.notes)
+
+
+ELSEWHERE = ["/home/ada/x/s/a b.png", "C:\\Users\\Ada\\s\\a b.png", "file:///home/ada/s/a%20b.png", "~/s/a b.png"]
+
+
+@pytest.mark.parametrize("name", [*ELSEWHERE, "https://shop.example/s/a%20b.png?size=2"])
+def test_paths_of_other_places_and_addresses_are_the_files_here_with_their_ends(tmp_path, name):
+    folder = photos(tmp_path / "x", "s/a b.png", "b.png")
+    (folder / "t.csv").write_text(f"image,text\n{name},words\nb.png,others\n")
+    source = read_source(folder)
+    assert [record.image for record in source.records] == ["s/a b.png", "b.png"]
+    assert f"1 paths or addresses are files here: {name} is s/a b.png" in source.notes[-1]
+
+
+def test_pictures_that_are_not_here_are_counted_and_their_texts_are_kept(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "old/b.png")
+    rows = ["a.png,one", "b.png,two", "b.png,three", "/home/ada/c.png,four", "https://x.example/d.png,five", ",six"]
+    (folder / "t.csv").write_text("\n".join(["image,text", *rows]))
+    said = str(build([f"x={folder}"], tmp_path / "built")[-1])
+    assert "3 pictures: missing; the first: 'b.png' in line 3 (there is 'old/b.png'); its texts are kept" in said
+    assert "1 picture: web address; the first: 'https://x.example/d.png' in line 6; nothing is downloaded" in said
+    assert texts_of(folder, tmp_path / "again") == sorted(["one", "two", "three", "four", "five", "six"])
+    (folder / "a.png").unlink()
+    with pytest.raises(UserError, match="none of the pictures that it names is there; the first: 'a.png' in line 2"):
+        read_source(folder)
+
+
+def test_a_table_beside_the_folder_of_its_pictures_is_read_from_there(tmp_path):
+    folder = photos(tmp_path / "x", "images/s/a.png", "images/s/b.png")
+    (folder / "t.csv").write_text("image,text\ns/a.png,one\ns/b.png,two\ns/c.png,three\n")
+    source = read_source(folder)
+    assert [record.image for record in source.records] == ["images/s/a.png", "images/s/b.png"]
+    assert "its paths are read from the folder images" in source.notes[-1] and len(source.missing) == 1
 
 
 def test_of_two_columns_of_images_the_better_is_taken(tmp_path):

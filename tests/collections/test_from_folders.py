@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from genius.collections.checker import Checker
 from genius.collections.from_folders import build
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
@@ -136,18 +137,22 @@ def test_datasets_are_numbered_in_the_order_given(tmp_path):
 @pytest.mark.parametrize(
     "spoil, says",
     [
-        (lambda folder: (folder / "b.png").unlink(), "manifest.jsonl:2: b.png is missing"),
+        (lambda folder: (folder / "b.png").unlink(), "manifest.jsonl:2: 'b.png' is missing"),
         (lambda folder: (folder / "b.png").write_bytes(b"text"), "manifest.jsonl:2: b.png is not a readable PNG"),
         (lambda folder: (folder / "b.png").write_bytes(b""), "manifest.jsonl:2: b.png is empty"),
     ],
 )
-def test_a_broken_image_is_named_and_nothing_is_written(tmp_path, spoil, says):
+def test_a_picture_of_a_table_that_is_missing_or_broken_is_said_and_its_text_is_kept(tmp_path, spoil, says):
     source = write_source(tmp_path / "zoo", [{"img_path": f"{name}.png", "txt": name} for name in "ab"])
     spoil(source)
     with pytest.raises(UserError) as caught:
-        build([str(source)], tmp_path / "built")
+        build([str(source)], tmp_path / "built", benchmark=True)
     assert says in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["zoo"]
+    *_, row = build([str(source)], tmp_path / "built")
+    assert says.split(": ")[1].partition(" ")[0] in str(row) and not list(Checker(tmp_path / "built").problems())
+    items = {(item.text, item.image) for item in Collection(tmp_path / "built").all_candidates()}
+    assert items == {("", "images/zoo/a.png"), ("a", None), ("b", None)}
 
 
 def test_a_link_to_itself_is_refused(tmp_path):

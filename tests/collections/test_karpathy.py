@@ -40,13 +40,13 @@ def test_every_image_has_its_captions_and_its_split(tmp_path):
     assert source.records[5].captions == [f"Thing 5, said {way}." for way in range(5)]
 
 
-def test_images_may_lie_in_the_folder_itself(tmp_path):
+def test_names_without_a_folder_are_found_where_the_images_are(tmp_path):
     def flat(content):
         for image in content["images"]:
             del image["filepath"]
         return content
 
-    assert read_source(written(tmp_path / "flickr", flat)).records[0].image == "COCO_000.jpg"
+    assert read_source(written(tmp_path / "flickr", flat)).records[0].image == "val2014/COCO_000.jpg"
 
 
 def test_a_json_file_of_another_name_is_no_table(tmp_path):

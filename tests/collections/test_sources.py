@@ -76,7 +76,7 @@ def test_composed_pairs_are_read_next_to_the_manifest(folder):
     "line, says",
     [
         ({"txt": "x"}, "the row names no image; expected one of the fields img_path, image, file, image_path"),
-        ({"img_path": "/a.png"}, "img_path: '/a.png' leaves the folder"),
+        ({"img_path": "/home/ada/a.png"}, "the image 'a.png' is repeated"),
         ({"img_path": "../a.png"}, "leaves the folder"),
         ({"img_path": 5}, "img_path: input should be a valid string, found 5"),
         ({"img_path": "b.png", "txt": ["x"]}, "txt: input should be a valid string, found ['x']"),
