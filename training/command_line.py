@@ -1,8 +1,6 @@
 """The arguments of the commands of training."""
 
 import argparse
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -115,10 +113,3 @@ def expect_run(path: Path) -> None:
     """Raises UserError if there is no run at this path."""
     if not (path / "manifest.json").is_file():
         raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")
-
-
-def reported_command(module: str, arguments: Sequence[str] | None, paths: dict[Path, str]) -> str:
-    """The command line as a report shows it. paths: arguments that mean nothing elsewhere, and what stands for each."""
-    placeholders = {str(path): name for path, name in paths.items()}
-    words = sys.argv[1:] if arguments is None else arguments
-    return shlex.join(["python", "-m", module, *(placeholders.get(word, word) for word in words)])

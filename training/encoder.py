@@ -33,8 +33,7 @@ from training.class_pictures import with_classes
 from training.command_line import Arguments, parse_arguments
 from training.curves import record_epoch
 from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar, world_size
-from training.encoder_inputs import FeatureFusionLoader, InputLoader, Inputs
-from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
+from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputLoader, Inputs, InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
 from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import CandidateTable, Pairs

@@ -1,28 +1,31 @@
-"""Batches of queries and candidates for the encoder: drawn, loaded, augmented, tokenized.
+"""Batches of queries and candidates for the encoder: drawn, loaded, augmented, tokenized; some with other instructions.
 
 Every process draws the whole batch; it loads and encodes its slice of the images and of the texts.
 
 Shapes: b queries or candidates, i of them with an image, t with a text, d embedding dim, s image side, n tokens.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
 from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
-from genius.schema import Item
+from genius.schema import Item, Modality
 from genius.texts import normalize_text, query_text
 from training.distributed import all_gather, local_slice, main_process_first
 from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized
-from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
-from training.pairs import Pairs
+from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings
+
+OWN_INSTRUCTION = -1  # a query keeps the instruction of its row
 
 
 @dataclass
@@ -83,6 +86,63 @@ def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
     if n:
         out[mask] = all_gather(local, n)
     return out
+
+
+class InstructionSwaps(nn.Module):
+    """Swapped instructions: the encoder learns to read what an instruction asks for (ours).
+
+    Where the form of a query already shows what its row retrieves, the instruction is redundant. A query with another
+    row's instruction has no known target, but the modality of its target is known: a linear classifier on the
+    embeddings of queries and candidates, which is dropped after training, learns from it.
+
+    Shapes: q queries, n candidates, k instructions.
+    """
+
+    def __init__(
+        self, collection: Collection, pairs: Pairs, candidates: CandidateTable, settings: EncoderSettings, dim: int
+    ):
+        """pairs: the training queries. dim: of the embeddings."""
+        super().__init__()
+        phrasings = collection.instructions()
+        self.probability, self.weight = settings.instruction_swap_prob, settings.modality_weight
+        self.keys = np.array(sorted(phrasings), dtype=np.int64)  # (k, 3) dataset, query modality, target modality
+        self.phrasings = [phrasings[key] for key in sorted(phrasings)]
+        self.query_modalities = np.array(
+            [Modality.of(text, image) for text, image in zip(pairs.texts, pairs.images, strict=True)], dtype=np.int64
+        )  # (q,)
+        self.candidate_modalities = candidates.modalities.astype(np.int64)  # (n,)
+        self.target_modalities = self.candidate_modalities[pairs.positives[pairs.offsets[:-1]]]  # (q,)
+        self.classifier = nn.Linear(dim, len(Modality))
+
+    def draw(self, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(b,) the instruction that replaces each query's own; it asks for another modality than its positive has.
+
+        OWN_INSTRUCTION where none is drawn, and where no instruction fits the query and asks for another modality.
+        """
+        fits_query = self.keys[:, 1] == self.query_modalities[queries, None]
+        fits = fits_query & (self.keys[:, 2] != self.candidate_modalities[positives, None])
+        drawn = np.where(fits, rng.random(fits.shape), -1.0).argmax(1)
+        stays = (rng.random(len(queries)) >= self.probability) | ~fits.any(1)
+        return np.where(stays, OWN_INSTRUCTION, drawn)
+
+    def replaced(self, instructions: Sequence[str], drawn: np.ndarray, rng: np.random.Generator) -> list[str]:
+        """A random phrasing of each drawn instruction; where none was drawn, the instruction as it is."""
+        return [
+            instruction if key == OWN_INSTRUCTION else str(rng.choice(self.phrasings[key]))
+            for instruction, key in zip(instructions, drawn, strict=True)
+        ]
+
+    def loss(self, queries: Inputs, targets: Inputs, query: Tensor, target: Tensor) -> Tensor:
+        """The weighted cross-entropy of the modality that a query asks for or a candidate has; embeddings (b, d)."""
+        is_swapped = queries.instruction != OWN_INSTRUCTION
+        labels = np.concatenate(
+            [
+                np.where(is_swapped, self.keys[queries.instruction, 2], self.target_modalities[queries.rows]),
+                self.candidate_modalities[targets.rows],
+            ]
+        )
+        scores = self.classifier(torch.cat([query, target]) * math.sqrt(query.shape[1]))
+        return self.weight * F.cross_entropy(scores, torch.from_numpy(labels).to(scores.device))
 
 
 def needed_items(collection: Collection, splits: Sequence[Pairs]) -> tuple[np.ndarray, list[Item]]:
@@ -190,15 +250,8 @@ class InputLoader:
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         if plan.texts:
             tokens = encoder.tokenize(plan.texts)
-        image_mask, text_mask = torch.tensor(plan.image_mask), torch.tensor(plan.text_mask)
-        return self.inputs_class(
-            plan.rows,
-            plan.instruction,
-            image_mask.to(encoder.device),
-            text_mask.to(encoder.device),
-            pixels.to(encoder.device),
-            tokens.to(encoder.device),
-        )
+        tensors = torch.tensor(plan.image_mask), torch.tensor(plan.text_mask), pixels, tokens
+        return self.inputs_class(plan.rows, plan.instruction, *(tensor.to(encoder.device) for tensor in tensors))
 
 
 class FeatureFusionLoader(InputLoader):

@@ -26,9 +26,8 @@ from genius.run import Run
 from genius.texts import normalize_text, query_text
 from training.class_pictures import class_outputs, picture_rows
 from training.distributed import barrier, is_main, local_slice
-from training.encoder_inputs import Inputs, needed_items
+from training.encoder_inputs import OWN_INSTRUCTION, Inputs, InstructionSwaps, needed_items
 from training.features import fill_files
-from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
 from training.pairs import Pairs, draw_phrasings
 from training.settings import EncoderSettings
 from training.tower_features import NAMES, Tower, Views, source_of
@@ -167,22 +166,13 @@ class LockedLoader:
         self.candidate_rows, self.items = needed_items(collection, splits)
         paths = self._number_images(collection)
         texts = self._number_texts(collection, of_classes, np.random.default_rng(seed))
-        folder, views = run.path / "towers", Views(collection, settings, seed)
+        folder, views, nothing = run.path / "towers", Views(collection, settings, seed), EncoderFeatureCache(keep=0)
 
         def files(kind: str, names: list[str], inputs: list[tuple[str | None, list[str]]], array: str) -> FeatureFiles:
             source = source_of(encoder.encoder, kind, names, collection, settings, seed)
+            n, tower = len(inputs), Tower(encoder.encoder, kind)
             outputs, _ = fill_files(
-                folder / kind,
-                source,
-                inputs,
-                len(inputs),
-                1,
-                Tower(encoder.encoder, kind),
-                views,
-                BATCH,
-                workers,
-                EncoderFeatureCache(keep=0),
-                arrays=(array,),
+                folder / kind, source, inputs, n, 1, tower, views, BATCH, workers, nothing, (array,)
             )
             if is_main():
                 write_json(folder / kind / NAMES, names)
@@ -283,14 +273,9 @@ class LockedLoader:
         if training:
             image_rows = image_rows + rng.integers(views, size=len(image_rows))
         image_rows, text_rows = image_rows[local_slice(len(image_rows))], text_rows[local_slice(len(text_rows))]
-        return Inputs(
-            rows,
-            instruction,
-            torch.from_numpy(image_mask).to(device),
-            torch.from_numpy(text_mask).to(device),
-            torch.from_numpy(self.image_outputs[image_rows].astype(np.float32)).to(device),
-            torch.from_numpy(self.text_outputs[text_rows].astype(np.float32)).to(device),
-        )
+        image, text = self.image_outputs[image_rows].astype(np.float32), self.text_outputs[text_rows].astype(np.float32)
+        arrays = image_mask, text_mask, image, text
+        return Inputs(rows, instruction, *(torch.from_numpy(array).to(device) for array in arrays))
 
 
 def numbered(names: Iterable[str | None], numbers: dict[str, int]) -> np.ndarray:

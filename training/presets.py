@@ -10,11 +10,10 @@ earlier heads, see training/photos/__main__.py.
 
 import math
 import tomllib
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from training.settings import DecoderSettings, EncoderSettings, FeatureSettings, QuantizerSettings, Settings
+from training.settings import Settings, with_values
 from training.shipped import SHIPPED
 
 MIN_CODES, MAX_CODES = 16, 4096  # per level, where sizes follow the collection
@@ -23,26 +22,9 @@ QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage
 MIN_EPOCHS, MAX_EPOCHS = 4, 40
 PATIENCE = 1 / 8  # of all epochs
 
-
-def read_presets() -> dict[str, Settings]:
-    """The presets of the file by name; each is based on an earlier one, or on the defaults."""
-    defaults = Settings(EncoderSettings(), FeatureSettings(), QuantizerSettings(), DecoderSettings())
-    presets: dict[str, Settings] = {}
-    for name, changes in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
-        presets[name] = changed(presets.get(changes.pop("based_on", ""), defaults), changes)
-    return presets
-
-
-def changed(settings: Any, changes: dict[str, Any]) -> Any:
-    """A dataclass with other values, also of the dataclasses in it."""
-    values = {}
-    for name, value in changes.items():
-        old = getattr(settings, name)
-        values[name] = changed(old, value) if is_dataclass(old) else tuple(value) if isinstance(value, list) else value
-    return replace(settings, **values)
-
-
-PRESETS = read_presets()
+PRESETS: dict[str, Settings] = {}  # each of the file is based on an earlier one, or on the defaults
+for _name, _changes in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+    PRESETS[_name] = with_values(PRESETS.get(_changes.pop("based_on", ""), Settings()), _changes)
 PAPER, SMALL, PHOTOS, TOY = (PRESETS[name] for name in ("paper", "small", "photos", "toy"))
 PRESETS["shipped"] = replace(  # the heads of the shipped encoder are trained further; see also `settings_for`
     PHOTOS,

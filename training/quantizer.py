@@ -82,7 +82,7 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
             set_learning_rate(optimizer, settings.learning_rate * rate)
             losses = batch_losses(model, data, data.draw(queries, rng), settings, device)
             optimizer.zero_grad()
-            total_loss(losses, settings).backward()
+            losses["total"].backward()
             average_gradients(model.parameters())
             optimizer.step()
             broadcast_buffers(model)
@@ -166,7 +166,7 @@ def initialize_codebooks(
 def batch_losses(
     model: FusionAndQuantizer, data: FeatureSet, batch: Batch, settings: QuantizerSettings, device: str
 ) -> dict[str, Tensor]:
-    """The three terms of Eq. 8, and the classifier's loss if the quantizer has one.
+    """The three terms of Eq. 8, the classifier's loss if the quantizer has one, and their weighted total.
 
     Queries and targets are both quantized, and both move the codebooks. Each process fuses its slice of the batch;
     all of them quantize and compare the whole batch.
@@ -182,7 +182,7 @@ def batch_losses(
     if not settings.mse_raw:
         z_hat_query, z_hat_target = F.normalize(z_hat_query, dim=-1), F.normalize(z_hat_target, dim=-1)
     size = model.quantizer.config.levels * model.quantizer.config.dim if settings.rq_sum else 1
-    return {
+    losses = {
         "cl": contrastive_loss(
             z_query, z_target, 1 / settings.temperature, positive_mask.to(device), settings.symmetric_loss
         ),
@@ -192,16 +192,8 @@ def batch_losses(
         else F.mse_loss(z_hat_query, z_hat_target),
         "modality": quantized.modality_loss,
     }
-
-
-def total_loss(losses: dict[str, Tensor], settings: QuantizerSettings) -> Tensor:
-    """Eq. 8 with the weights of the settings, and the classifier's loss."""
-    return (
-        settings.contrastive_weight * losses["cl"]
-        + settings.rq_weight * losses["rq"]
-        + settings.mse_weight * losses["mse"]
-        + losses["modality"]
-    )
+    weighted = settings.contrastive_weight * losses["cl"] + settings.rq_weight * losses["rq"]
+    return losses | {"total": weighted + settings.mse_weight * losses["mse"] + losses["modality"]}
 
 
 if __name__ == "__main__":

@@ -152,7 +152,8 @@ def train(root: Path, path: Path, device: str) -> None:
         queries = unseen_queries(data.pairs, training_targets, PER_ROW, seed, AT_LEAST)
         lists = search_validation_queries(run, data, quantizer, decoder, ranker, codes, queries)
         for name, scores in (("cosine", lists.parts[:, 0]), ("ranker", cross_validated_scores(lists, seed))):
-            found = mean_over_rows(lists, lists.hits(scores))
+            hits = lists.hits(scores)
+            found = np.mean([hits[lists.row == row].mean() for row in np.unique(lists.row)])
             print(f"ranker: hit rate of {len(lists.row)} lists by {name} {found:.1%}")
         fit(ranker, lists)
         round_to_half(ranker)
@@ -179,12 +180,8 @@ def fit_residuals(
     rows = np.unique(np.linspace(0, len(fused) - 1, RESIDUALS).astype(np.int64))
     z = torch.from_numpy(fused[rows].astype(np.float32))
     vectors = torch.from_numpy(embeddings[rows].astype(np.float32))
-    quantized = torch.cat(
-        [
-            quantizer.decode(part.to(device)).cpu()
-            for part in torch.from_numpy(codes[rows].astype(np.int64)).split(QUANTIZE_BLOCK)
-        ]
-    )
+    parts = torch.from_numpy(codes[rows].astype(np.int64)).split(QUANTIZE_BLOCK)
+    quantized = torch.cat([quantizer.decode(part.to(device)).cpu() for part in parts])
     inputs = (z, quantized, vectors, torch.from_numpy(modalities[rows]))
     even, odd = [values[::2] for values in inputs], [values[1::2] for values in inputs]
     shares = {}
@@ -267,20 +264,17 @@ def fit(ranker: Ranker, lists: CandidateLists) -> None:
     optimizer = torch.optim.LBFGS([scaled, bias], max_iter=STEPS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
+        optimizer.zero_grad()
         scores = inputs @ scaled + bias[lists.modality]
         table = torch.full((2, count, longest), -torch.inf)
         table[0, query, place] = scores
         table[1, query, place] = scores.masked_fill(~lists.positive, -torch.inf)
         everything, targets = table.logsumexp(-1)
-        return (share * (everything - targets)).sum() + PENALTY * (scaled.square().sum() + bias.square().sum())
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        value = loss()
+        value = (share * (everything - targets)).sum() + PENALTY * (scaled.square().sum() + bias.square().sum())
         value.backward()
         return value
 
-    optimizer.step(closure)
+    optimizer.step(loss)
     with torch.no_grad():
         ranker.weight.copy_(scaled / spread)
         ranker.bias.copy_(bias - ranker.weight @ center)
@@ -296,10 +290,6 @@ def cross_validated_scores(lists: CandidateLists, seed: int) -> Tensor:
         left_out = torch.from_numpy(fold[lists.query] == part)
         scores[left_out] = ranker(lists.parts[left_out], lists.modality[left_out])[0].detach()
     return scores
-
-
-def mean_over_rows(lists: CandidateLists, hits: np.ndarray) -> float:
-    return float(np.mean([hits[lists.row == row].mean() for row in np.unique(lists.row)]))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import argparse
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,10 @@ from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run
 from training import maps, names, ranker
+from training.__main__ import train
+from training.command_line import Arguments
 from training.curves import CURVES, HEALTH
+from training.settings import Settings
 
 PIXELS, QUALITY = 256, 88  # of the picture of an example
 REPORTS = (HEALTH, CURVES)  # the reports that training writes
@@ -41,7 +44,36 @@ def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add_device(parser)
 
 
-def finish_run(collection: Path, path: Path, device: str) -> Run:
+def make_run(
+    destination: Path,
+    collection: Path,
+    preset: str,
+    settings: Settings,
+    device: str,
+    build: Callable[[Path], Iterable[object]],
+    about: dict[str, Any],
+    add_files: Callable[[Path], object],
+) -> None:
+    """Build the collection, train beside it and ship; steps that are done are skipped.
+
+    build: write the collection, and return lines to print. about: what the page says about the run. add_files: write
+    what this run alone has. Raises UserError, before it starts, if the destination is not a run.
+    """
+    if destination.exists() and not (destination / "manifest.json").is_file():
+        raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
+    if not collection.exists():
+        for line in build(collection):
+            print(line)
+    run = collection.with_name("run")
+    train(Arguments(collection, run, preset, settings, device))
+    finish_run(collection, run, device)
+    ship_run(Run(run), destination, {"collection": collection.name, "about": about}, add_files)
+    size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file())
+    print(f"{destination}: {size / 1e6:.1f} MB")
+    print(f"done: python app.py --run {destination}")
+
+
+def finish_run(collection: Path, path: Path, device: str) -> None:
     """Make what a shipped run has beyond the stages, where it is not current: ranker, maps, names of codes."""
     if not Run(path).is_current("ranker"):
         ranker.train(collection, path, device)
@@ -49,13 +81,6 @@ def finish_run(collection: Path, path: Path, device: str) -> Run:
         maps.draw(collection, path, device)
     if not Run(path).is_current("names"):
         names.name_codes(path, device)
-    return Run(path)
-
-
-def check_destination(destination: Path) -> None:
-    """Raises UserError unless the destination is a run, which may be replaced, or does not exist."""
-    if destination.exists() and not (destination / "manifest.json").is_file():
-        raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
 
 
 def write_examples(run: Path, examples: Sequence[dict[str, Any]], files: Mapping[str, Path]) -> None:

@@ -16,15 +16,12 @@ from genius.collections.layout import TASKS
 from genius.evaluation import __main__ as evaluation
 from genius.evaluation.arguments import command_parser
 from genius.runtime import usable_device
-from training.__main__ import train
-from training.command_line import Arguments
 from training.distributed import run_alone
 from training.presets import TOY
 from training.settings import Settings
-from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run, write_examples
+from training.shipping import add_shipping_arguments, make_run, write_examples
 from training.toy_world import SCENES, Scene, instructions, picture, write_world
 
-LARGEST = 4.0  # MB, of the shipped run
 # What the page says about the run (ui/common/about.py; `ask` names tasks), and its examples
 PAGE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 ABOUT = {
@@ -46,19 +43,9 @@ def make(destination: Path, work: Path, settings: Settings, device: str, scenes:
 
     Raises UserError, before it starts, if the destination is not a run.
     """
-    check_destination(destination)
-    world, run = work / "toy-world", work / "run"
-    if not world.exists():
-        for row in write_world(world, scenes, settings.seed):
-            print(row)
-    train(Arguments(world, run, "toy", settings, device))
-    finished = finish_run(world, run, device)
-    facts = {"collection": world.name, "about": ABOUT}
-    ship_run(finished, destination, facts, partial(add_examples, work=work))
+    world, build = work / "toy-world", partial(write_world, scenes=scenes, seed=settings.seed)
+    make_run(destination, world, "toy", settings, device, build, ABOUT, partial(add_examples, work=work))
     evaluation.main([str(destination), "--collection", str(world), "--device", device])
-    size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file()) / 1e6
-    print(f"{destination}: {size:.1f} MB of {LARGEST:.0f}{'' if size <= LARGEST else ': too large'}")
-    print(f"done: python app.py --run {destination}")
 
 
 def add_examples(run: Path, work: Path) -> None:

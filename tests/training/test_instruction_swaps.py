@@ -10,7 +10,7 @@ import torch
 
 from genius.schema import Modality
 from tests.training.tiny import TINY
-from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
+from training.encoder_inputs import OWN_INSTRUCTION, InstructionSwaps
 from training.pairs import CandidateTable, Pairs
 
 PHRASINGS = {

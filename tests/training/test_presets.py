@@ -8,6 +8,7 @@ code, `paper-text` has a value and a source of its own.
 import dataclasses
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
 from training.photos.__main__ import shipped_settings
 from training.presets import PAPER, PRESETS
-from training.settings import AUGMENTATIONS
+from training.settings import Augmentation
 from training.stage import recorded_settings
 
 TABLE = {line["setting"]: line for line in read_published(Path(__file__).with_name("presets.tsv"))}
@@ -159,7 +160,7 @@ def test_the_papers_fusion_has_no_branches():
 
 
 def test_the_settings_name_every_augmentation_that_the_decoder_has():
-    assert set(AUGMENTATIONS) == QUERY_AUGMENTATIONS.keys()
+    assert set(get_args(Augmentation)) == QUERY_AUGMENTATIONS.keys()
 
 
 def test_the_upsampled_datasets_are_mbeirs():

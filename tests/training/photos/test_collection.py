@@ -1,7 +1,6 @@
 """The photo collection, built from tiny sets: its rows, its splits, and what may ship."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tests.training.photos.sets import HIDDEN, write_sets
 from training.photos import collection as photo_collection
 from training.photos.collection import DATASETS, FIVE_SETS, SHIPPED, build_photo_collection
 
-DATA = os.environ.get("GENIUS_DATA")
 SEEN = {207: 0.9}  # a golden retriever
 
 
@@ -30,8 +28,8 @@ def sets(tmp_path_factory):
 def photos(sets, tmp_path_factory):
     root = tmp_path_factory.mktemp("photos") / "collection"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(photo_collection, "predict", lambda pictures, cache: dict.fromkeys(pictures, SEEN))
-        build_photo_collection(sets, root, root.with_name("predictions.npz"))
+        patch.setattr(photo_collection, "predict", lambda pictures: dict.fromkeys(pictures, SEEN))
+        build_photo_collection(sets, root)
     return Collection(root)
 
 
@@ -152,8 +150,8 @@ def test_a_missing_set_is_named(sets, tmp_path):
     shutil.copytree(sets, data)
     shutil.rmtree(data / "visual7w")
     with pytest.raises(UserError, match="has no folder visual7w; the photo collection needs flickr8k, fashion"):
-        build_photo_collection(data, tmp_path / "c", tmp_path / "p.npz")
+        build_photo_collection(data, tmp_path / "c")
     (data / "visual7w").mkdir()
     with pytest.raises(UserError, match="visual7w contains no images"):
-        build_photo_collection(data, tmp_path / "c", tmp_path / "p.npz")
+        build_photo_collection(data, tmp_path / "c")
     assert not (tmp_path / "c").exists()

@@ -113,13 +113,6 @@ def test_every_picture_of_the_worked_examples_exists():
     assert picture_records(Path(DATA)).keys() == pictures
 
 
-def test_a_destination_that_is_not_a_run_is_refused_before_anything_is_built(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UserError, match="exists and is not a run; name another directory or remove it first"):
-        command.make(tmp_path / "data", tmp_path, tmp_path / "work", TINY, "cpu")
-    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
-
-
 def test_the_page_asks_what_training_knows():
     trained = {text for (_, _, use), texts in PHRASINGS.items() if use == "training" for text in texts}
     assert {text for name in ("ask", "ask_with_text", "ask_by_text") for text in command.ABOUT[name]} <= trained
@@ -129,7 +122,7 @@ def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, m
     lay_out_by_principal_components(monkeypatch)
     built = []
 
-    def micro(data, destination, cache):
+    def micro(data, destination):
         built.append(data)
         shutil.copytree(collection.root, destination)
         return []

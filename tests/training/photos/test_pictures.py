@@ -1,17 +1,13 @@
 """Names, families, near copies and splits of photographs, and the classes that a tower predicts."""
 
-import hashlib
-
 import numpy as np
 import pytest
 import torch
 
 from genius.collections.sources import read_source
-from genius.errors import UserError
 from tests.training.photos.sets import write_picture, write_sets
-from training.photos import predictions
-from training.photos.pictures import arrange, dish_head, family, join, near_copies
-from training.photos.predictions import KEPT, predict
+from training.photos import pictures
+from training.photos.pictures import KEPT, arrange, dish_head, family, join, near_copies, predict
 
 
 @pytest.fixture(scope="module")
@@ -66,36 +62,11 @@ class FakeTower(torch.nn.Module):
         return torch.stack([-9 * bright, 9 * bright, *[bright * 0 - 20] * 10], dim=1)
 
 
-@pytest.fixture
-def pictures(tmp_path):
+def test_predictions_are_probabilities_by_class(tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "image_tower", lambda name: FakeTower())
     files = [
         write_picture(tmp_path / f"{shade}.png", np.full((4, 5, 3), shade, dtype=np.uint8)) for shade in (0, 250, 9)
     ]
-    return {hashlib.sha256(file.read_bytes()).digest(): file for file in files}
-
-
-def test_predictions_are_probabilities_by_class_and_are_read_from_the_cache(pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr(predictions, "image_tower", lambda name: FakeTower())
-    found = predict(pictures, tmp_path / "cache.npz")
-    assert [max(found[digest], key=found[digest].get) for digest in pictures] == [0, 1, 0]
+    found = predict({file.name.encode(): file for file in files})
+    assert [max(found[file.name.encode()].items(), key=lambda each: each[1])[0] for file in files] == [0, 1, 0]
     assert all(len(classes) == KEPT and sum(classes.values()) <= 1.0001 for classes in found.values())
-
-    monkeypatch.delattr(predictions, "image_tower")
-    again = predict(pictures, tmp_path / "cache.npz")
-    assert again.keys() == found.keys()
-    for digest, classes in again.items():
-        assert classes == pytest.approx(found[digest])
-
-
-def test_a_cache_of_another_tower_and_a_damaged_one_are_refused(pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr(predictions, "image_tower", lambda name: FakeTower())
-    cache = tmp_path / "cache.npz"
-    with monkeypatch.context() as patch:
-        patch.setattr(predictions, "MADE_BY", "another tower")
-        predict(pictures, cache)
-    with pytest.raises(UserError, match="holds predictions of another tower; delete it or name another"):
-        predict(pictures, cache)
-    for damaged in (b"nothing", cache.read_bytes()[:200]):
-        cache.write_bytes(damaged)
-        with pytest.raises(UserError, match="is not a file of predictions"):
-            predict(pictures, cache)
