@@ -13,9 +13,9 @@ from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Modality
-from tests.training.tiny import TINY
-from tests.training.tiny_towers import locked_settings, write_color_collection, write_towers
-from training import index, stage
+from tests.training.tiny import TINY, arguments, train_stage
+from tests.training.tiny_towers import locked_settings, write_color_collection
+from training import __main__ as pipeline
 from training.class_pictures import ClassCollection, class_outputs, picture_rows
 from training.command_line import Arguments
 from training.pairs import CandidateTable, Pairs
@@ -24,26 +24,17 @@ PICTURES = 2
 
 
 @pytest.fixture(scope="module")
-def colors(tmp_path_factory):
-    return write_color_collection(tmp_path_factory.mktemp("colors") / "collection")
-
-
-@pytest.fixture(scope="module")
-def arguments(colors, tmp_path_factory) -> Arguments:
+def bridged(towers, colors, tmp_path_factory) -> Arguments:
     """Of a run that was trained with a bridge, by all stages."""
-    towers = write_towers(tmp_path_factory.mktemp("towers") / "towers")
     settings = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=2)
-    settings = replace(settings, towers=replace(settings.towers, bridge=True))
-    arguments = Arguments(
-        colors.root, tmp_path_factory.mktemp("run") / "run", "small", replace(TINY, encoder=settings), "cpu"
-    )
-    for name in stage.STAGES:
-        stage.run_stage(name, stage.STAGES[name].train, arguments)
-    return arguments
+    settings = replace(TINY, encoder=replace(settings, towers=replace(settings.towers, bridge=True)))
+    given = arguments(colors, tmp_path_factory.mktemp("run") / "run", settings)
+    pipeline.train(given)
+    return given
 
 
-def test_the_stored_bridge_has_the_embeddings_of_the_names_and_definitions(arguments):
-    encoder, texts = Encoder.load(Run(arguments.run).folder("encoder")), ClassTexts.of("imagenet-1k")
+def test_the_stored_bridge_has_the_embeddings_of_the_names_and_definitions(bridged):
+    encoder, texts = Encoder.load(Run(bridged.run).folder("encoder")), ClassTexts.of("imagenet-1k")
     assert encoder.config.model["bridge"] == {"labels": "imagenet-1k", "temperature": 1.0, "cut": 0.0}
     split = encoder.split()
     assert isinstance(split.image_head, BridgedHead)
@@ -53,26 +44,26 @@ def test_the_stored_bridge_has_the_embeddings_of_the_names_and_definitions(argum
         torch.testing.assert_close(split.image_head.prototypes[class_], expected, atol=2e-3, rtol=0)
 
 
-def test_known_outputs_give_the_features_of_the_encoder(arguments, colors):
-    encoder = Encoder.load(Run(arguments.run).folder("encoder"))
-    files = FeatureFiles(arguments.run / "features" / "candidates")
+def test_known_outputs_give_the_features_of_the_encoder(bridged, colors):
+    encoder = Encoder.load(Run(bridged.run).folder("encoder"))
+    files = FeatureFiles(bridged.run / "features" / "candidates")
     items = list(colors.all_candidates())
     images = [item.image and open_image(colors.image_path(item.image)) for item in items]
     expected = encoder.encode(images, [item.text for item in items])
     torch.testing.assert_close(files.features(slice(0, len(items))).image, expected.image, atol=5e-3, rtol=5e-3)
 
 
-def test_every_stage_sees_the_classes_and_the_index_does_not(arguments, colors):
-    files, items = FeatureFiles(arguments.run / "features" / "candidates"), list(colors.all_candidates())
+def test_every_stage_sees_the_classes_and_the_index_does_not(bridged, colors):
+    files, items = FeatureFiles(bridged.run / "features" / "candidates"), list(colors.all_candidates())
     assert len(files) == len(items) + 1000 * (1 + 2 * PICTURES)
-    assert load_index(Run(arguments.run)).n == len(items)
+    assert load_index(Run(bridged.run)).n == len(items)
     assert files.features(slice(len(items), None)).image.isfinite().all()
 
 
-def test_a_pool_is_indexed_without_the_classes(arguments):
-    settings = replace(arguments.settings, index=replace(arguments.settings.index, pool="union_val"))
-    stage.run_stage("index", index.train, replace(arguments, settings=settings))
-    assert load_index(Run(arguments.run)).n == 72
+def test_a_pool_is_indexed_without_the_classes(bridged):
+    settings = replace(bridged.settings, index=replace(bridged.settings.index, pool="union_val"))
+    train_stage("index", bridged.collection, bridged.run, settings)
+    assert load_index(Run(bridged.run)).n == 72
 
 
 def test_words_ask_for_pseudo_pictures_and_these_for_entries(colors):

@@ -24,15 +24,6 @@ from training.curves import read_curves
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = ("--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
-FAILS_FIRST = """
-import sys
-from training.distributed import init_distributed, main_process_first, rank
-
-init_distributed("cpu")
-with main_process_first():
-    print(f"process {rank()} in the block", file=sys.stderr, flush=True)
-    raise OSError("the disk is full")
-"""
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
 
 
@@ -147,42 +138,25 @@ def test_one_process_makes_the_index(alone, together):
     assert Run(together["index"]).digest("index") and list(Run(together["index"]).manifest["stages"]) == list(STAGES)
 
 
-def test_the_others_go_on_if_the_main_process_fails_in_what_it_does_first():
-    """The second process then meets the same fault; it does not wait until it is ended."""
-    port = str(free_port())
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", FAILS_FIRST],
-            env=os.environ
-            | {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-            | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"},
-            cwd=ROOT,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        for rank in (0, 1)
-    ]
-    try:
-        printed = [process.communicate(timeout=200)[0] for process in reversed(started)]
-    finally:
-        for process in started:
-            process.kill()
-    for rank, text in zip((1, 0), printed, strict=True):
-        assert f"process {rank} in the block" in text and "OSError: the disk is full" in text, text
+@pytest.mark.parametrize("is_main", [True, False])
+def test_the_others_go_on_if_the_main_process_fails_in_what_it_does_first(monkeypatch, is_main):
+    """They wait for it before the block, and meet the same fault then; they do not wait until they are ended."""
+    order = []
+    monkeypatch.setattr(distributed, "is_main", lambda: is_main)
+    monkeypatch.setattr(distributed, "barrier", lambda: order.append("barrier"))
+    with pytest.raises(OSError, match="the disk is full"), distributed.main_process_first():
+        order.append("block")
+        raise OSError("the disk is full")
+    assert order == (["block", "barrier"] if is_main else ["barrier", "block"])
 
 
-def test_a_command_that_is_not_shared_refuses_several_processes(tmp_path):
-    ended = subprocess.run(
-        [sys.executable, "-m", "training.names", str(tmp_path)],
-        env=os.environ | {"WORLD_SIZE": "2"},
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-    )
-    assert ended.returncode and "Traceback" not in ended.stderr
+def test_a_command_that_is_not_shared_refuses_several_processes(monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(SystemExit):
+        distributed.run_alone(pytest.fail)
     assert (
-        "2 processes were started (WORLD_SIZE), but only training, its stages and training.folder share" in ended.stderr
+        "2 processes were started (WORLD_SIZE), but only training, its stages and training.folder share"
+        in capsys.readouterr().err
     )
 
 

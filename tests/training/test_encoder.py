@@ -13,16 +13,18 @@ from genius.models.encoder import Encoder
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY, killed_after_an_epoch
-from training import encoder, encoder_inputs, features, image_augmentation
+from tests.training.tiny import TINY, train_stage
+from training import encoder, encoder_inputs, image_augmentation
 from training.ablations.variants import ENCODERS
-from training.command_line import Arguments
 from training.curves import read_curves
 from training.encoder import new_encoder
 from training.encoder_inputs import FeatureFusionLoader
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings, with_stage_changes
-from training.stage import run_stage
+
+
+def trained(collection, run, settings: EncoderSettings) -> Run:
+    return train_stage("encoder", collection, run, replace(TINY, encoder=settings))
 
 
 def test_the_encoder_of_a_run_is_used_as_it_is(tmp_path):
@@ -38,21 +40,15 @@ def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(col
     settings = replace(TINY.encoder, architecture=model | {"text_cfg": model["text_cfg"] | {"vocab_size": 9}})
     monkeypatch.setattr(image_augmentation, "open_item_image", None)
     with pytest.raises(UserError, match="cannot encode a text and an image .*vocab_size is 9"):
-        run_stage(
-            "encoder",
-            encoder.train,
-            Arguments(collection.root, tmp_path, "small", replace(TINY, encoder=settings), "cpu"),
-        )
+        trained(collection, tmp_path, settings)
 
 
 def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_path):
     losses, plain = [], replace(TINY.encoder, epochs=1, batch=64, modality_weight=0.0, instruction_swap_prob=0.0)
     repeated = replace(plain, upsample_to=100)  # a query that is repeated has another positive in the batch
     for masked in (False, True):
-        settings = replace(TINY, encoder=replace(repeated, mask_positives=masked))
-        run = tmp_path / str(masked)
-        run_stage("encoder", encoder.train, Arguments(collection.root, run, "small", settings, "cpu"))
-        losses.append(read_curves(Run(run))["encoder"][0]["loss"])
+        run = trained(collection, tmp_path / str(masked), replace(repeated, mask_positives=masked))
+        losses.append(read_curves(run)["encoder"][0]["loss"])
     assert losses[0] > losses[1]
 
 
@@ -61,8 +57,7 @@ def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_pat
     monkeypatch.setattr(encoder, "fit", lambda model, loader, pairs, val_pairs, *_: seen.extend((pairs, val_pairs)))
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     row = int(pairs.rows[-1])
-    settings = replace(TINY, encoder=replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)))
-    run_stage("encoder", encoder.train, Arguments(collection.root, tmp_path, "small", settings, "cpu"))
+    trained(collection, tmp_path, replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)))
     assert [set(found.rows.tolist()) for found in seen] == [{row}, {row}]
     assert len(seen[0]) == (pairs.rows == row).sum() < len(pairs)
 
@@ -75,10 +70,9 @@ def test_activations_that_are_computed_again_give_the_same_weights(collection, t
     weights = []
     for again in (False, True):
         assert not counted
-        own = replace(TINY.encoder, epochs=1, bf16=False, grad_checkpointing=again)
-        given = Arguments(collection.root, tmp_path / str(again), "small", replace(TINY, encoder=own), "cpu")
-        run_stage("encoder", encoder.train, given)
-        weights.append(load_file(Run(given.run).folder("encoder") / "model.safetensors"))
+        settings = replace(TINY.encoder, epochs=1, bf16=False, grad_checkpointing=again)
+        run = trained(collection, tmp_path / str(again), settings)
+        weights.append(load_file(run.folder("encoder") / "model.safetensors"))
     assert counted
     for name, weight in weights[0].items():
         torch.testing.assert_close(weights[1][name], weight)
@@ -87,7 +81,7 @@ def test_activations_that_are_computed_again_give_the_same_weights(collection, t
 def test_blip_cannot_compute_activations_again(collection, tmp_path):
     own = replace(with_stage_changes(TINY, *ENCODERS["BLIP-SF"](TINY)).encoder, grad_checkpointing=True)
     with pytest.raises(UserError, match="is for the models of open_clip; set it to false for BLIP"):
-        encoder.train(Arguments(collection.root, tmp_path, "small", replace(TINY, encoder=own), "cpu"))
+        trained(collection, tmp_path, own)
 
 
 PLAIN = replace(TINY.encoder, modality_weight=0.0, instruction_swap_prob=0.0, epochs=2, bf16=False)
@@ -98,12 +92,6 @@ def settings_of(name: str, base: EncoderSettings = PLAIN) -> EncoderSettings:
     return with_stage_changes(settings, *ENCODERS[name](settings)).encoder
 
 
-def trained(collection, run, settings: EncoderSettings) -> Run:
-    arguments = Arguments(collection.root, run, "small", replace(TINY, encoder=settings), "cpu")
-    run_stage("encoder", encoder.train, arguments)
-    return Run(run)
-
-
 @pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-SF", "BLIP-FF"])
 def test_training_reduces_the_loss(collection, tmp_path, name):
     run = trained(collection, tmp_path, settings_of(name, replace(PLAIN, epochs=4, learning_rate=3e-3)))
@@ -111,18 +99,6 @@ def test_training_reduces_the_loss(collection, tmp_path, name):
     assert losses[-1] < losses[0] - 0.05  # after twelve steps
     load = Encoder if name == "BLIP-SF" else FeatureFusionEncoder
     assert load.load(run.folder("encoder")).embed([None], ["A text."]).isfinite().all()
-
-
-@pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-FF"])
-def test_a_killed_training_resumes_and_ends_with_the_same_weights(collection, tmp_path, monkeypatch, name):
-    settings = settings_of(name, replace(PLAIN, modality_weight=0.5, instruction_swap_prob=0.1))
-    whole = trained(collection, tmp_path / "whole", settings)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        killed_after_an_epoch(patch)
-        trained(collection, tmp_path / "killed", settings)
-    resumed = trained(collection, tmp_path / "killed", settings)
-    expected, found = (load_file(run.folder("encoder") / "model.safetensors") for run in (whole, resumed))
-    assert all(torch.equal(weight, found[name]) for name, weight in expected.items())
 
 
 def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monkeypatch):
@@ -154,8 +130,4 @@ def test_ids_are_refused_for_fused_features_in_one_sentence(collection, tmp_path
     settings = settings_of("CLIP-FF", replace(PLAIN, epochs=0))
     trained(collection, tmp_path, settings)
     with pytest.raises(UserError, match="one embedding for image and text together"):
-        run_stage(
-            "features",
-            features.train,
-            Arguments(collection.root, tmp_path, "small", replace(TINY, encoder=settings), "cpu"),
-        )
+        train_stage("features", collection, tmp_path, replace(TINY, encoder=settings))

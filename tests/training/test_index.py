@@ -13,31 +13,28 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.run import Run
-from tests.training.tiny import TINY
+from tests.training.tiny import TINY, arguments, train_stage
 from training import __main__ as pipeline
 from training import index
-from training.command_line import Arguments
 from training.pairs import CandidateTable
-from training.stage import run_stage
 
 
 def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(trained_run, collection, tmp_path):
-    arguments = Arguments(collection.root, shutil.copytree(trained_run, tmp_path / "run"), "small", TINY, "cpu")
-    folder, before = arguments.run / "features" / "candidates", Run(arguments.run).digest("index")
+    run = Run(shutil.copytree(trained_run, tmp_path / "run"))
+    folder, before = run.path / "features" / "candidates", run.digest("index")
     (folder / "fused.npy").unlink()
     state = json.loads((folder / "progress.json").read_text())
     (folder / "progress.json").write_text(json.dumps(state | {"fusion": ""}))
 
-    run_stage("index", index.train, arguments)
-    assert Run(arguments.run).digest("index") == before
+    assert train_stage("index", collection, run.path).digest("index") == before
 
 
 def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(collection, tmp_path, monkeypatch):
     """With one pool, whose items are read from the features of all candidates."""
     pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
-    arguments = Arguments(collection.root, tmp_path / "run", "small", pooled, "cpu")
-    pipeline.train(arguments)
-    before = Index.load(Run(arguments.run).folder("index"))
+    run = tmp_path / "run"
+    pipeline.train(arguments(collection, run, pooled))
+    before = Index.load(Run(run).folder("index"))
 
     def killed(*_, **__):
         raise KeyboardInterrupt
@@ -45,18 +42,16 @@ def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(col
     with monkeypatch.context() as kill:
         kill.setattr(index, "write_index", killed)
         with pytest.raises(KeyboardInterrupt):
-            run_stage("index", index.train, arguments)
-    (arguments.run / "indexing" / "other facts").mkdir()
+            train_stage("index", collection, run, pooled)
+    (run / "indexing" / "other facts").mkdir()
     monkeypatch.setattr(index, "quantize_all", None)
     monkeypatch.setattr(index, "squared_distances", None)
-    run_stage("index", index.train, arguments)
-
-    after = Index.load(Run(arguments.run).folder("index"))
+    after = Index.load(train_stage("index", collection, run, pooled).folder("index"))
     rows = np.arange(before.n)
     assert after.items(rows) == before.items(rows) == list(collection.candidates("union_test"))
     assert np.array_equal(after.packed, before.packed) and np.array_equal(after.distances, before.distances)
     assert np.array_equal(after.embeddings, before.embeddings)
-    assert not (arguments.run / "indexing").exists()
+    assert not (run / "indexing").exists()
 
 
 def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
@@ -73,7 +68,6 @@ def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
 
     write_pool("by A", slice(0, 6))
     few = replace(TINY, index=replace(TINY.index, pool="few"))
-    arguments = Arguments(root, run, "small", few, "cpu")
 
     def killed_at_its_end(*arguments, **options):
         write_index(*arguments, **options)
@@ -82,11 +76,9 @@ def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
     with monkeypatch.context() as kill:
         kill.setattr(index, "write_index", killed_at_its_end)
         with pytest.raises(KeyboardInterrupt):
-            run_stage("index", index.train, arguments)
+            train_stage("index", root, run, few)
     write_pool("by B", slice(1, 6))
-    run_stage("index", index.train, arguments)
-
-    made = Index.load(Run(run).folder("index"))
+    made = Index.load(train_stage("index", root, run, few).folder("index"))
     found = made.items(np.arange(made.n))
     assert found == list(Collection(root).candidates("few")) and {item.source for item in found} == {"by B"}
 
@@ -104,13 +96,18 @@ def test_an_index_offers_only_the_instructions_of_the_datasets_in_it(collection)
     assert len(offered) == sum(map(len, collection.instructions().values()))
 
 
-def test_an_empty_pool_is_refused_before_training(collection, tmp_path):
+@pytest.mark.parametrize(
+    ("pool", "said"),
+    [
+        ("none", "pool none of .* has no items; add some, or set index.pool"),
+        ("union_tset", "has no pool 'union_tset'; it has union_test"),
+    ],
+)
+def test_an_empty_or_unknown_pool_is_refused_before_training(collection, tmp_path, pool, said):
     root = shutil.copytree(collection.root, tmp_path / "collection")
     (root / "cand_pool" / "global" / "mbeir_none_cand_pool.jsonl").write_text("")
-    empty = replace(TINY, index=replace(TINY.index, pool="none"))
-    arguments = Arguments(root, tmp_path / "run", "small", empty, "cpu")
-    with pytest.raises(UserError, match="pool none of .* has no items; add some, or set index.pool"):
-        pipeline.train(arguments)
-    with pytest.raises(UserError, match="pool none of .* has no items"):
-        index.pool_rows(Collection(root), "none", CandidateTable.read(collection))
+    with pytest.raises(UserError, match=said):
+        pipeline.train(arguments(root, tmp_path / "run", replace(TINY, index=replace(TINY.index, pool=pool))))
+    with pytest.raises(UserError, match=said):
+        index.pool_rows(Collection(root), pool, CandidateTable.read(collection))
     assert not (tmp_path / "run").exists()

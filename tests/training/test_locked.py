@@ -16,37 +16,23 @@ from genius.collections.writer import new_collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.models.heads import SplitEncoder
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY, killed_after_an_epoch
-from tests.training.tiny_towers import COLORS, locked_settings, write_color_collection, write_towers
-from training import encoder, features, tower_features
-from training.command_line import Arguments
+from tests.training.tiny import TINY, Killed, killed_while, train_stage
+from tests.training.tiny_towers import COLORS, locked_settings, write_towers
+from training import features, tower_features
 from training.curves import read_curves
 from training.encoder import new_encoder
-from training.instruction_swaps import OWN_INSTRUCTION, InstructionSwaps
+from training.encoder_inputs import OWN_INSTRUCTION, InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
 from training.pairs import CandidateTable, Pairs
-from training.stage import run_stage
 from training.tower_features import known_features, statistics
 
 
-@pytest.fixture(scope="module")
-def towers(tmp_path_factory) -> tuple[str, str]:
-    return write_towers(tmp_path_factory.mktemp("towers") / "towers")
-
-
-@pytest.fixture(scope="module")
-def colors(tmp_path_factory):
-    return write_color_collection(tmp_path_factory.mktemp("colors") / "collection")
-
-
 def train(collection, run, settings):
-    settings = replace(TINY, encoder=settings)
-    run_stage("encoder", encoder.train, Arguments(collection.root, run, "small", settings, "cpu"))
-    return load_file(Run(run).folder("encoder") / "model.safetensors")
+    trained = train_stage("encoder", collection, run, replace(TINY, encoder=settings))
+    return load_file(trained.folder("encoder") / "model.safetensors")
 
 
 def curve(run):
@@ -84,33 +70,14 @@ def test_a_killed_run_resumes_to_the_same_average_of_weights(trained, towers, co
     for run in ("whole", "killed", "last"):
         shutil.copytree(trained / "towers", tmp_path / run / "towers")
     expected = train(colors, tmp_path / "whole", settings)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        killed_after_an_epoch(patch)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        killed_while(patch, "encoder", "after an epoch")
         train(colors, tmp_path / "killed", settings)
     resumed = train(colors, tmp_path / "killed", settings)
     assert all(torch.equal(weight, expected[name]) for name, weight in resumed.items())
     assert not list((tmp_path / "killed" / "checkpoints").iterdir())
     last = train(colors, tmp_path / "last", replace(settings, average=0.0))
     assert any(not torch.equal(weight, expected[name]) for name, weight in last.items())
-
-
-def test_outputs_that_were_computed_before_a_kill_are_kept(towers, colors, tmp_path, monkeypatch, opened):
-    monkeypatch.setattr("genius.encoding.features.SHARD", 32)
-    encode, passes = SplitEncoder.image_outputs, []
-
-    def killed(split, pixels):
-        passes.append(len(pixels))
-        if sum(passes) > 200:
-            raise KeyboardInterrupt
-        return encode(split, pixels)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SplitEncoder, "image_outputs", killed)
-        with pytest.raises(KeyboardInterrupt):
-            train(colors, tmp_path, locked_settings(*towers))
-    opened.clear()
-    train(colors, tmp_path, replace(locked_settings(*towers), epochs=1))
-    assert 0 < len(opened) <= 2 * 180 - 4 * 32
 
 
 def test_a_second_training_opens_no_image(trained, towers, colors, tmp_path, opened):
@@ -141,15 +108,6 @@ def test_folding_the_standardization_changes_only_the_last_digits(trained, tower
         after = locked(*inputs)
     for one, two in ((before.image, after.image), (before.text, after.text)):
         torch.testing.assert_close(one, two, atol=1e-5 * one.abs().max().item(), rtol=0)
-
-
-def test_the_first_view_is_the_image_as_the_encoder_sees_it(trained, towers, colors):
-    encoder = new_encoder(locked_settings(*towers))
-    images = torch.tensor(FeatureFiles(trained / "towers" / "images").image[:2]).float()
-    path = next(item.image for item in colors.all_candidates() if item.image)
-    expected = encoder.split().image_outputs(encoder.preprocess([open_image(colors.image_path(path))]))
-    torch.testing.assert_close(images[:1], expected, atol=2e-3, rtol=2e-3)
-    assert not torch.equal(images[0], images[1])
 
 
 def test_an_open_clip_model_trains_its_projections(colors, tmp_path):
@@ -210,9 +168,6 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
     trained, towers, colors, tmp_path, monkeypatch
 ):
     shutil.copytree(trained, tmp_path / "run")
-    arguments = Arguments(
-        colors.root, tmp_path / "run", "small", replace(TINY, encoder=locked_settings(*towers)), "cpu"
-    )
     known = []
 
     def counting(*inputs):
@@ -220,7 +175,7 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
         return known[0]
 
     monkeypatch.setattr(features, "known_features", counting)
-    run_stage("features", features.train, arguments)
+    train_stage("features", colors, tmp_path / "run", replace(TINY, encoder=locked_settings(*towers)))
     model = Encoder.load(Run(tmp_path / "run").folder("encoder"))
     files = FeatureFiles(tmp_path / "run" / "features" / "candidates")
     items = list(colors.all_candidates())
@@ -229,6 +184,8 @@ def test_the_feature_stage_takes_known_tower_outputs_and_encodes_only_the_rest(
     torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=5e-3, rtol=5e-3)
     torch.testing.assert_close(files.features(slice(None)).text, expected.text, atol=5e-3, rtol=5e-3)
     assert known[0].images(sorted(item.image for item in items if item.image)), "no tower output was used"
+    views = FeatureFiles(tmp_path / "run" / "towers" / "images").image[:2]
+    assert not np.array_equal(*views), "an image and a crop of it"
 
 
 def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, colors, tmp_path):

@@ -32,11 +32,6 @@ def quick_layouts():
 
 
 @pytest.fixture(scope="module")
-def path(trained_run, tmp_path_factory):
-    return shutil.copytree(trained_run, tmp_path_factory.mktemp("trained") / "run")
-
-
-@pytest.fixture(scope="module")
 def drawn(collection, path):
     """The settings that the second quantizer was trained with."""
     given = []

@@ -86,12 +86,6 @@ def trained(steps: int, decay: float) -> tuple[nn.Module, WeightAverage, list[to
     return model, average, history
 
 
-def test_the_average_is_that_of_all_steps_until_the_decay_is_reached():
-    model, average, history = trained(steps=10, decay=0.9)
-    average.apply_averages()
-    torch.testing.assert_close(model.weight.data, torch.stack(history).mean(0))
-
-
 def test_later_steps_decay():
     model, average, history = trained(steps=30, decay=0.8)
     average.apply_averages()

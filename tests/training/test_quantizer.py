@@ -1,7 +1,6 @@
 """Losses and validation figures of quantizer and decoder against slow references, on a trained micro run."""
 
 import dataclasses
-import shutil
 
 import numpy as np
 import pytest
@@ -21,8 +20,8 @@ from training.quantizer import FusionAndQuantizer, batch_losses, validate
 
 
 @pytest.fixture(scope="module")
-def run(trained_run, tmp_path_factory) -> Run:
-    return Run(shutil.copytree(trained_run, tmp_path_factory.mktemp("trained") / "run"))
+def run(trained_run) -> Run:
+    return Run(trained_run)
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +43,11 @@ def targets(run, data) -> TargetIDs:
     fused = data["train"].candidate_files.fused(fusion)[:, 0]
     codes = quantize_all(fused, data["train"].candidates.modalities, quantizer)
     return TargetIDs(codes, quantizer, fusion, run.digest("quantizer"))
+
+
+@pytest.fixture(scope="module")
+def samples(run, data) -> Samples:
+    return Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
 
 
 def positives(data: FeatureSet, query: int) -> set[int]:
@@ -100,20 +104,18 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
     assert found["cl"].item() == pytest.approx(expected, rel=1e-4)
 
 
-def test_where_every_validation_query_has_a_training_target_all_of_them_validate(run, data, capsys):
-    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
+def test_where_every_validation_query_has_a_training_target_all_of_them_validate(run, data, samples, capsys):
     held_out = Validation(data["train"], samples, run.digest("fusion"), "cpu", seed=0)
     assert held_out.chosen.tolist() == list(range(len(data["train"].pairs)))
     assert "every validation query has a training target" in capsys.readouterr().out
     assert held_out.describe({"val_recall": 0.5}) == "val queries, recall in 20 beams: decoder 50.0%  "
 
 
-def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data):
+def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data, samples):
     quantizer, decoder = (
         kind.load(run.folder(part)) for kind, part in ((ResidualQuantizer, "quantizer"), (IDDecoder, "decoder"))
     )
     fusion = run.digest("fusion")
-    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
     held_out, val = Validation(data["val"], samples, fusion, "cpu", seed=0), data["val"]
 
     trained = set(data["train"].pairs.positives.tolist())
@@ -137,16 +139,14 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
     assert held_out.candidate_recall(decoder, 0.0) == pytest.approx(expected)
 
 
-def test_a_candidate_as_its_own_query_is_itself(run, data):
-    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
+def test_a_candidate_as_its_own_query_is_itself(run, data, samples):
     rows = np.array([3, 0, 7])
     features, codes = samples.draw(-1 - rows, np.random.default_rng(0), "cpu")
     np.testing.assert_array_equal(features, samples.candidates[rows].astype(np.float32))
     np.testing.assert_array_equal(codes, samples.codes[rows])
 
 
-def test_an_epoch_holds_every_query_and_every_candidate_once(run, data):
-    samples = Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
+def test_an_epoch_holds_every_query_and_every_candidate_once(run, data, samples):
     order = samples.epoch(np.random.default_rng(0))
     assert sorted(order) == list(range(-len(samples.candidates), len(data["train"].pairs)))
 

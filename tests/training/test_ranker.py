@@ -1,6 +1,5 @@
 """training/ranker.py on a tiny run, and its parts against slow versions."""
 
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,11 +14,6 @@ from genius.search.engine import Engine
 from training import ranker
 from training.pairs import unseen_queries
 from training.ranker import CandidateLists, cross_validated_scores, fit
-
-
-@pytest.fixture(scope="module")
-def path(trained_run, tmp_path_factory):
-    return shutil.copytree(trained_run, tmp_path_factory.mktemp("ranked") / "run")
 
 
 def lists(queries: int = 80, length: int = 12, seed: int = 0) -> CandidateLists:

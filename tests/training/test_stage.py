@@ -13,11 +13,10 @@ from torch import nn
 from genius.errors import UserError
 from genius.locks import write_lock
 from genius.run import Run
-from tests.training.tiny import TINY
+from tests.training.tiny import TINY, arguments
 from training import stage
 from training.__main__ import train
 from training.checkpoint import Checkpoints, reseed
-from training.command_line import Arguments
 from training.curves import read_curves, record_epoch
 from training.stage import Stage, is_done, only_trainer, peak_memory, record_stage, records_stamp, run_stage
 
@@ -25,13 +24,13 @@ from training.stage import Stage, is_done, only_trainer, peak_memory, record_sta
 def test_published_weights_are_not_replaced(collection, tmp_path):
     Run(tmp_path).record(left_out={"clip_sf": {}})
     with pytest.raises(UserError, match="python -m training.features COLLECTION .* --preset paper"):
-        train(Arguments(collection.root, tmp_path, "small", TINY, "cpu"))
+        train(arguments(collection, tmp_path))
     assert "stages" not in Run(tmp_path).manifest
 
 
 def test_a_stage_leaves_the_recorded_settings_of_earlier_ones(collection, tmp_path):
     """A command of one stage is easily started with another preset than the stages before it."""
-    first = Arguments(collection.root, tmp_path, "small", TINY, "cpu")
+    first = arguments(collection, tmp_path)
     other = replace(TINY, encoder=replace(TINY.encoder, epochs=77), quantizer=replace(TINY.quantizer, epochs=55))
     record_stage("encoder", first, 1.0, "")
     record_stage("features", replace(first, settings=other), 1.0, "")
@@ -49,7 +48,7 @@ def test_a_stage_is_a_module_with_train_and_an_entry_in_stages(collection, tmp_p
     monkeypatch.setattr(stage, "STAGES", {"summary": Stage("summary")})
     monkeypatch.setattr("training.__main__.STAGES", stage.STAGES)
     for _ in range(2):
-        train(Arguments(collection.root, tmp_path, "small", TINY, "cpu"))
+        train(arguments(collection, tmp_path))
     assert (tmp_path / "summary.txt").read_text() == str(collection.root)
     assert list(Run(tmp_path).manifest["stages"]) == ["summary"]
 
@@ -97,11 +96,11 @@ def test_a_run_that_is_a_file_or_below_one_is_refused(tmp_path):
 
 def test_a_mistyped_collection_leaves_no_folder(tmp_path):
     with pytest.raises(UserError, match="is not a collection"):
-        train(Arguments(tmp_path / "nosuch", tmp_path / "runs" / "run", "small", TINY, "cpu"))
+        train(arguments(tmp_path / "nosuch", tmp_path / "runs" / "run"))
     assert not (tmp_path / "runs").exists()
     (tmp_path / "run").mkdir()
     with pytest.raises(UserError, match="is not a collection"):
-        train(Arguments(tmp_path / "nosuch", tmp_path / "run", "small", TINY, "cpu"))
+        train(arguments(tmp_path / "nosuch", tmp_path / "run"))
     assert (tmp_path / "run").exists()  # it was there before
 
 
@@ -110,12 +109,12 @@ def test_a_full_disk_ends_a_stage_with_a_sentence(collection, tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(UserError, match="the disk of .*run is full .* what was finished stays; make room"):
-        run_stage("features", full, Arguments(collection.root, tmp_path / "run", "small", TINY, "cpu"))
+        run_stage("features", full, arguments(collection, tmp_path / "run"))
 
 
 def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
     root, run = shutil.copytree(collection.root, tmp_path / "collection"), tmp_path / "run"
-    given = Arguments(root, run, "small", TINY, "cpu")
+    given = arguments(root, run)
     for name in ("encoder", "features"):
         run_stage(name, lambda _: Run(run).record(left=1), given)
     assert is_done("features", given)
@@ -131,7 +130,7 @@ def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
 
 def test_a_collection_that_was_moved_is_named_with_its_former_place(collection, tmp_path):
     root = shutil.copytree(collection.root, tmp_path / "collection")
-    given = Arguments(root, tmp_path / "run", "small", TINY, "cpu")
+    given = arguments(root, tmp_path / "run")
     run_stage("features", lambda _: None, given)
     moved = root.rename(tmp_path / "elsewhere")
     with pytest.raises(UserError, match=f"was made from the collection {root}, not {moved}; name that one, or another"):

@@ -1,63 +1,51 @@
 """Settings that train every stage in seconds, and ways to end a training early."""
 
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from genius.collections.mbeir import Collection
 from genius.models.decoder import DecoderConfig
-from genius.models.fusion import FusionConfig
-from genius.models.quantizer import QuantizerConfig
+from genius.run import Run
 from tests.search.tiny import tiny_encoder
 from training import umap_layout
 from training.checkpoint import Checkpoints
+from training.command_line import Arguments
 from training.presets import SMALL
-from training.settings import Settings
+from training.settings import Settings, with_values
+from training.stage import STAGES, run_stage
 
 DIM, LEVELS, CODES = 12, 4, 5
 
-TINY: Settings = replace(
+TINY: Settings = with_values(
     SMALL,
-    encoder=replace(
-        SMALL.encoder,
-        architecture=tiny_encoder().config.model,
-        epochs=2,
-        batch=8,
-        group=4,
-        upsample_to=0,
-        modality_weight=0.5,
-        instruction_swap_prob=0.1,
-    ),
-    features=replace(SMALL.features, phrasings=2, batch=8),
-    quantizer=replace(
-        SMALL.quantizer,
-        fusion=FusionConfig(DIM, 16, 24),
-        epochs=2,
-        batch=16,
-        upsample_to=0,
-        quantizer=QuantizerConfig(DIM, LEVELS, CODES),
-        kmeans_vectors=100,
-    ),
-    decoder=replace(
-        SMALL.decoder,
-        epochs=2,
-        batch=16,
-        upsample_to=0,
-        warmup_steps=2,
-        decoder=DecoderConfig(
-            DIM,
-            LEVELS,
-            CODES,
-            width=16,
-            layers=1,
-            heads=2,
-            head_width=8,
-            ff_width=24,
-            prefix=2,
-            geometry=True,
-            embedding_scale=4.0,
-        ),
-    ),
+    {
+        "encoder": {"architecture": tiny_encoder().config.model, "epochs": 2, "batch": 8, "group": 4, "upsample_to": 0}
+        | {"modality_weight": 0.5, "instruction_swap_prob": 0.1},
+        "features": {"phrasings": 2, "batch": 8},
+        "quantizer": {
+            "fusion": {"dim": DIM, "branch": 16, "hidden": 24},
+            "quantizer": {"dim": DIM, "levels": LEVELS, "codebook_size": CODES, "restart_ratio": 0.5},
+        }
+        | {"epochs": 2, "batch": 16, "upsample_to": 0, "kmeans_vectors": 100},
+        "decoder": {
+            "decoder": {"dim": DIM, "levels": LEVELS, "codebook_size": CODES, "width": 16, "layers": 1, "heads": 2}
+            | {"head_width": 8, "ff_width": 24, "prefix": 2, "embedding_scale": 4.0, "dropout": DecoderConfig.dropout}
+        }
+        | {"epochs": 2, "batch": 16, "upsample_to": 0, "warmup_steps": 2},
+    },
 )
+
+
+def arguments(collection: Collection | Path, run: Path, settings: Settings = TINY) -> Arguments:
+    root = collection.root if isinstance(collection, Collection) else collection
+    return Arguments(root, run, "small", settings, "cpu")
+
+
+def train_stage(name: str, collection: Collection | Path, run: Path, settings: Settings = TINY) -> Run:
+    """Train one stage of a run, which has those before it."""
+    run_stage(name, STAGES[name].train, arguments(collection, run, settings))
+    return Run(run)
 
 
 def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
@@ -65,12 +53,29 @@ def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(umap_layout, "MIN_VECTORS", 1_000_000)
 
 
-def killed_after_an_epoch(patch: pytest.MonkeyPatch) -> None:
-    """Let training die when it has saved its first epoch."""
-    save = Checkpoints.save
+class Killed(BaseException):
+    pass
 
-    def killed(*arguments):
-        save(*arguments)
-        raise KeyboardInterrupt
 
-    patch.setattr(Checkpoints, "save", killed)
+def killed_while(monkeypatch, stage: str, moment: str) -> None:
+    """Let this stage die at this moment."""
+
+    def dies(owner: type, name: str, matches, after: bool = False) -> None:
+        real = getattr(owner, name)
+
+        def call(self, *given, **named):
+            if matches(self, *given) and not after:
+                raise Killed
+            result = real(self, *given, **named)
+            if matches(self, *given):
+                raise Killed
+            return result
+
+        monkeypatch.setattr(owner, name, call)
+
+    if moment == "before it is published":
+        dies(Run, "publish", lambda _, part, *__: part == STAGES[stage].parts[0])
+    elif moment == "before it is recorded":
+        dies(Checkpoints, "clear", lambda checkpoints: checkpoints.stage == stage)
+    else:
+        dies(Checkpoints, "save", lambda checkpoints, *_: checkpoints.stage == stage, moment == "after an epoch")

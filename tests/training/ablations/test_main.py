@@ -13,14 +13,13 @@ from genius.errors import UserError
 from genius.index.versions import load_index
 from genius.reports import Report
 from genius.run import Run
-from tests.training.tiny import TINY
+from tests.training.tiny import TINY, arguments
 from training import __main__ as pipeline
 from training import decoder
 from training.ablations import __main__ as ablations
 from training.ablations import trainer
 from training.ablations.trainer import FOLDER, RESULTS, Result
 from training.ablations.variants import BASE, TABLES, AblationTable, search_name
-from training.command_line import Arguments
 from training.features import feature_folders, share_features
 from training.settings import with_stage_changes
 from training.stage import recorded_settings
@@ -38,8 +37,7 @@ def run(collection: Collection, path: Path, *options: str) -> Report:
 def path(collection, tmp_path_factory) -> Path:
     """A tiny run with its features."""
     path = tmp_path_factory.mktemp("trained") / "run"
-    settings = replace(TINY, encoder=replace(TINY.encoder, epochs=1))
-    pipeline.train(Arguments(collection.root, path, "small", settings, "cpu"))
+    pipeline.train(arguments(collection, path, replace(TINY, encoder=replace(TINY.encoder, epochs=1))))
     return path
 
 

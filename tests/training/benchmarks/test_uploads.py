@@ -37,7 +37,7 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_answers_and_similar_pictures_are_measured(run, data, monkeypatch):
+def test_answers_and_similar_pictures_are_measured_and_no_caption_or_path_is_written(run, data, monkeypatch):
     monkeypatch.setattr(uploads, "category", lambda item: "shoes" if item.image else "")
     monkeypatch.setattr(uploads, "DRAWN", 2)
     weights = {f"image to {kind}": [0.0, 0.0, 9.0] for kind in ("text", "image", "pair")}
@@ -58,10 +58,6 @@ def test_answers_and_similar_pictures_are_measured(run, data, monkeypatch):
     ]
     (shoes,) = similar.rows
     assert shoes[2:5] == ["shoes", 27, 3] and shoes[7] == (1, 1, 1)  # hit@10
-
-
-def test_no_caption_and_no_path_is_written_into_the_run(run, data):
-    main([str(run), str(data), "--limit", "2", "--device", "cpu"])
     for file in ("uploads.json", "uploads.md"):
         text = (run / "reports" / file).read_text()
         assert "red boat" not in text and str(data) not in text
