@@ -227,16 +227,14 @@ class FairQueue(Queue):
             ready = free
         if not ready:
             return None
-        chosen, queue = min(ready, key=lambda entry: (self.last_served(entry[0]), entry[0].enqueue_time))
+        chosen, queue = min(
+            ready, key=lambda entry: (self.served.get(address_of(entry[0].request), 0.0), entry[0].enqueue_time)
+        )
         queue.queue.remove(chosen)
         others = {address_of(event.request) for event, _ in waiting if event is not chosen}
         served = self.served | {address_of(chosen.request): time.monotonic()}
         self.served = {client: served[client] for client in others & served.keys()}
         return [chosen], False, queue.concurrency_id
-
-    def last_served(self, event: Event) -> float:
-        """When its client was served; 0 if it was not since it began to wait."""
-        return self.served.get(address_of(event.request), 0.0)
 
     def compute_analytics_summary(self, records: Any) -> None:
         """Gradio summarizes the last events after each event; no page shows that."""

@@ -29,7 +29,7 @@ from genius.errors import UserError
 from genius.schema import MODES, Modality, Query
 from genius.ui.gradio_hooks import has_undelivered, queue_has_ended, queue_state
 from genius.ui.runs import refusal
-from genius.ui.security import is_upload
+from genius.ui.security import posts_to
 
 CALL_LOG = logging.getLogger("genius.calls")
 SERVER_LOG = logging.getLogger("genius.server")  # what the server does: it loads, serves and shuts down
@@ -195,7 +195,7 @@ class Traffic:
         if self.monitor.state == "draining" and not is_allowed_while_draining(scope):
             sentence = "The server is shutting down; try again in a minute."
             return await refusal(scope, 503, sentence)(scope, receive, send_counted)
-        post, upload = scope["method"] == "POST", is_upload(scope)
+        post, upload = scope["method"] == "POST", posts_to(scope, "upload")
         self.monitor.posts += post
         self.monitor.uploads.inc(upload)
         try:

@@ -14,8 +14,8 @@ from genius.ui.codes.layout import codes_tab
 from genius.ui.collection.layout import collection_tab
 from genius.ui.common import links
 from genius.ui.common.about import About, about_view
-from genius.ui.common.components import UNQUEUED, Panel, present_targets
-from genius.ui.common.context import Context, ServedRun, Shared, Signal
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel, present_targets
+from genius.ui.common.context import Context, ServedRun, Shared, Signal, pictures
 from genius.ui.compare.layout import compare_tab
 from genius.ui.gradio_hooks import Page
 from genius.ui.map.layout import map_tab
@@ -62,6 +62,9 @@ def build(engine: Engine, served: ServedRun) -> Page:
         radios = [gr.update(choices=choices, **{} if value in present else {"value": "any"}) for value in chosen]
         return heading, about_collection, *radios
 
+    def on_want(event: gr.EventData) -> dict[str, Any] | None:
+        return pictures(context.namer, engine.index, getattr(event, "prefix", None))
+
     with Page(
         engine, title="GENIUS Explorer", analytics_enabled=False, fill_width=True, delete_cache=(60, UPLOAD_LIFETIME)
     ) as page:
@@ -85,7 +88,8 @@ def build(engine: Engine, served: ServedRun) -> Page:
                     entry.lay_out(context, tab)
                 links.write_tab_when_chosen(tab)
         page.load(context.namer.labels, None, shared.code_names, **UNQUEUED)
-        shared.code_pictures.answer(context.namer)
+        # not the latest alone: a visitor may point at several codes meanwhile
+        shared.code_pictures.want(on_want, None, shared.code_pictures, trigger_mode="multiple", **UNLIMITED)
         for trigger in (page.load, shared.changed.sent):
             trigger(refresh, context.targets, [header, about, *context.targets], **UNQUEUED)
         links.restore(page, shared)

@@ -114,9 +114,9 @@ class Guard:
             return json_refusal(403, "Another site may not call this page; its owner can allow that with --embed-in.")
         if scope["method"] != "POST":
             return None
-        if is_login(scope) and self.failed_logins.exhausted(client):
+        if posts_to(scope, "login") and self.failed_logins.exhausted(client):
             return json_refusal(429, f"Too many failed logins; try again in {LOGIN_WINDOW // 60} minutes.")
-        if is_upload(scope) and self.uploads.exhausted(client):
+        if posts_to(scope, "upload") and self.uploads.exhausted(client):
             return json_refusal(429, f"Too many uploads; try again in {UPLOAD_LIFETIME // 60} minutes.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self.max_body(scope):
@@ -145,7 +145,7 @@ class Guard:
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes the request may have."""
-        return self.max_upload if is_upload(scope) else MAX_JSON
+        return self.max_upload if posts_to(scope, "upload") else MAX_JSON
 
     def too_large(self, scope: Scope) -> JSONResponse:
         return json_refusal(413, f"The request is too large; the limit is {self.max_body(scope) / 2**20:.0f} MB.")
@@ -173,7 +173,7 @@ class Exchange:
     @contextmanager
     def charging_upload(self) -> Iterator[None]:
         """Charge the client for an upload; while it lasts, with all of it, so that many at once share a budget."""
-        if not is_upload(self.scope):
+        if not posts_to(self.scope, "upload"):
             yield
             return
         client = client_of(self.scope)
@@ -200,7 +200,7 @@ class Exchange:
             return  # `run` answers
         if message["type"] == "http.response.start":
             self.started = True
-            if is_login(self.scope) and message["status"] == 400:
+            if posts_to(self.scope, "login") and message["status"] == 400:
                 self.guard.failed_logins.spend(client_of(self.scope), 1)
             if not self.guard.policy.origins:
                 keep_cookies_to_this_site(MutableHeaders(raw=message["headers"]))
@@ -239,12 +239,9 @@ def client_network(address: str) -> str:
     return str(ip_network((address, 64), strict=False))
 
 
-def is_upload(scope: Scope) -> bool:
-    return scope["method"] == "POST" and scope["path"].rstrip("/").endswith("/upload")
-
-
-def is_login(scope: Scope) -> bool:
-    return scope["method"] == "POST" and scope["path"].rstrip("/").endswith("/login")
+def posts_to(scope: Scope, name: str) -> bool:
+    """Whether a request sends something to the address of Gradio's with this name: `upload` or `login`."""
+    return scope["method"] == "POST" and scope["path"].rstrip("/").endswith(f"/{name}")
 
 
 def json_refusal(status: int, sentence: str) -> JSONResponse:

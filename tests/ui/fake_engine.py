@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image, ImageOps
 
 from genius.examples import Example, TargetedInstruction
 from genius.index.layout import IndexConfig
@@ -121,20 +121,12 @@ class FakeIndex:
         return Item(f"{1 + row % 5}:{row}", modality, text, image, SOURCE if row % 2 else "")
 
     def thumbnail(self, row: int) -> bytes | None:
-        """A landscape, different for every row that is not a text."""
+        """A gradient, different for every row that is not a text."""
         if row % 3 == Modality.TEXT:
             return None
-        random = np.random.default_rng(row)
-        width, height = [(192, 128), (128, 192), (192, 192)][row % 4 % 3]
-        sky, sun, hill, field = (tuple(int(c) for c in random.integers(60, 235, 3)) for _ in range(4))
-        picture = Image.new("RGB", (width, height), sky)
-        draw = ImageDraw.Draw(picture)
-        x, y = random.integers(20, width - 20), random.integers(15, height // 2)
-        draw.ellipse((x - 14, y - 14, x + 14, y + 14), fill=sun)
-        draw.polygon([(0, height), (x, height * 0.4), (width, height)], fill=hill)
-        draw.rectangle((0, height * 0.75, width, height), fill=field)
+        picture = Image.linear_gradient("L").resize([(192, 128), (128, 192), (192, 192)][row % 4 % 3])
         stream = io.BytesIO()
-        picture.save(stream, "WEBP")
+        ImageOps.colorize(picture, "black", f"hsl({row % 360}, 80%, 60%)").save(stream, "WEBP")
         return stream.getvalue()
 
 

@@ -34,16 +34,8 @@ def call(client):
 @pytest.mark.parametrize(
     "endpoint, data, sentence",
     [
-        (
-            "search",
-            ["mug", None, "", 10**400, 5, "any"],
-            "The number of results must be a whole number from 1 to 500, not 1000",
-        ),
-        (
-            "search",
-            ["mug", None, "", 5, 10**400, "any"],
-            "The beam size must be a whole number from 1 to 200, not 1000",
-        ),
+        ("search", ["mug", None, "", 10**400, 5, "any"], "results must be a whole number from 1 to 500, not 1000"),
+        ("search", ["mug", None, "", 5, 10**400, "any"], "beam size must be a whole number from 1 to 200, not 1000"),
         ("search", ["mug\ud800", None, "", 5, 5, "any"], UNREADABLE),
         ("search", ["mug", None, "", 5, 5, "<b>'sound'"], "one of any, image, text, pair, not \"<b>'sound'\"."),
         ("item", ["3:2\0junk"], "There is no item '3:2\\x00junk' in this index."),
@@ -52,11 +44,7 @@ def call(client):
         ("item", [], "The arguments do not fit this endpoint; the API tab lists them."),
         ("neighbours", ["3:2", 10**400], "The number of results"),
         ("code_items", ["0.<b>", 5, 0], "'<b>' is not a code"),
-        (
-            "search",
-            ["mug", {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, "", 5, 5, "any"],
-            "Upload the",
-        ),
+        ("search", ["mug", {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}], "Upload the"),
     ],
 )
 def test_programs_get_one_sentence_as_it_is(call, endpoint, data, sentence):
@@ -64,28 +52,31 @@ def test_programs_get_one_sentence_as_it_is(call, endpoint, data, sentence):
 
 
 @pytest.mark.parametrize(
-    "path, body, status",
+    "path, sent, status, sentence",
     [
-        ("/call/nowhere", {"data": []}, 404),
-        ("/call/v2/nowhere", {}, 404),
-        ("/call/search", {"data": BIG}, 422),
-        ("/call/search", {"data": {"a": 1}}, 422),
-        ("/queue/join", {"data": [], "fn_index": 10**6, "session_hash": "a"}, 404),
-        ("/queue/join", {"data": [], "fn_index": BIG, "session_hash": "a"}, 422),
-        ("/queue/join", {"data": []}, 400),
-        ("/run/search", {"data": ["mug"]}, 404),
-        ("/upload", {}, 400),
-        ("/nowhere", {}, 404),
-        ("/component_server", {}, 404),
-        ("/stream/x", {"data": []}, 404),
+        ("/call/nowhere", {"json": {"data": []}}, 404, ""),
+        ("/call/v2/nowhere", {"json": {}}, 404, ""),
+        ("/call/v2/item", {"json": {"other": 1}}, 422, "The arguments do not fit this endpoint"),
+        ("/call/search", {"json": {"data": BIG}}, 422, ""),
+        ("/call/search", {"json": {"data": {"a": 1}}}, 422, ""),
+        ("/queue/join", {"json": {"data": [], "fn_index": 10**6, "session_hash": "a"}}, 404, ""),
+        ("/queue/join", {"json": {"data": [], "fn_index": BIG, "session_hash": "a"}}, 422, ""),
+        ("/queue/join", {"json": {"data": []}}, 400, ""),
+        ("/run/search", {"json": {"data": ["mug"]}}, 404, ""),
+        ("/upload", {"json": {}}, 400, ""),
+        ("/upload", {"files": {"files": ("", b"")}}, 422, "The upload has no file"),
+        ("/upload", {"content": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, "boundary"),
+        ("/nowhere", {"json": {}}, 404, "The request is refused: not found."),
+        ("/component_server", {"json": {}}, 404, ""),
+        ("/stream/x", {"json": {"data": []}}, 404, ""),
     ],
 )
 def test_a_request_that_reaches_no_callback_gets_one_sentence_and_one_line_in_the_log(
-    client, caplog, path, body, status
+    client, caplog, path, sent, status, sentence
 ):
-    answer = client.post(path, json=body)
+    answer = client.post(path, **sent)
     assert answer.status_code == status and len(answer.text) < 1_000
-    assert isinstance(answer.json()["error"], str) and answer.json()["detail"] == answer.json()["error"]
+    assert sentence in answer.json()["error"] and answer.json()["detail"] == answer.json()["error"]
     assert len(caplog.records) == 1 and not caplog.records[0].exc_info
 
 
@@ -128,18 +119,3 @@ def test_a_fault_of_ours_has_a_traceback_in_the_log_and_no_details_in_the_answer
     assert call("search", "bug", None, "", 5, 5, "any") == FAULT
     (record,) = caplog.records
     assert record.exc_info
-
-
-@pytest.mark.parametrize(
-    "path, request_, status, sentence",
-    [
-        ("/call/v2/item", {"json": {"other": 1}}, 422, "The arguments do not fit this endpoint"),
-        ("/upload", {"files": {"files": ("", b"")}}, 422, "The upload has no file"),
-        ("/upload", {"content": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, "boundary"),
-        ("/nothing", {"json": {}}, 404, "The request is refused: not found."),
-    ],
-)
-def test_a_request_that_a_route_of_gradio_refuses_gets_a_sentence(client, caplog, path, request_, status, sentence):
-    answer = client.post(path, **request_)
-    assert answer.status_code == status and sentence in answer.json()["error"]
-    assert len(caplog.records) == 1 and not caplog.records[0].exc_info

@@ -14,9 +14,8 @@ from PIL import Image
 
 from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common.context import LastQuery
-from genius.ui.common.export import results_csv, results_json
+from genius.ui.common.export import results_csv, results_json, saved_page
 from genius.ui.common.formatting import data_uri
-from genius.ui.common.saved_page import saved_page
 from genius.ui.search import strip as strip_view
 from tests.ui.golden import check_golden
 from tests.ui.test_views import ITEMS

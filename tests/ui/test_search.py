@@ -36,22 +36,12 @@ def page(engine):
     return page
 
 
-def search(
-    page,
-    text,
-    picture=None,
-    instruction="",
-    beams=5,
-    k=3,
-    order="cosine",
-    mode="both",
-    target="any",
-    stored=None,
-    box=None,
-    pictured="",
-):
+SETTINGS = (5, 3, "cosine", "both", "any")
+
+
+def search(page, text, picture=None, instruction="", settings=SETTINGS, stored=(), pictured=""):
     asked = callback(page, "on_search")
-    return found(asked(text, picture, instruction, box, pictured, stored or [], beams, k, order, mode, target))
+    return found(asked(text, picture, instruction, None, pictured, [*stored], *settings))
 
 
 def found(outputs):
@@ -65,11 +55,11 @@ def address(shown):
 
 def send(page, message, **event):
     """The same, for what an address or, with `asked`, an entry of the history asks for."""
-    return callback(page, "on_ask")(gr.EventData(None, event), message, [], 5, 3, "cosine", "both", "any")
+    return callback(page, "on_ask")(gr.EventData(None, event), message, [], *SETTINGS)
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
-    search(page, "a red mug", str(photo), "Find one.", 7, 4, "score", "scan", "text")
+    search(page, "a red mug", str(photo), "Find one.", (7, 4, "score", "scan", "text"))
     query, options = engine.queries[-1]
     assert (query.text, query.instruction) == ("a red mug", "Find one.")
     assert query.image.size == (256, 256) and query.image.mode == "RGB"
@@ -125,7 +115,6 @@ def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_i
 def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(engine, photo):
     about = About(ask=("Explain this.",), ask_with_text=("Answer this.",), ask_by_text=("Picture this.",))
     callbacks = SearchCallbacks(Context(engine, ServedRun(Path("made-up"), about=about), None))
-    settings = (5, 3, "cosine", "both", "any")
     for text, picture, instruction, expected in (
         ("", str(photo), "", "Explain this."),
         ("What is this?", str(photo), "", "Answer this."),
@@ -133,9 +122,9 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
         ("a mug", None, "", "Picture this."),
         ("a mug", None, "Find one.", "Find one."),
     ):
-        callbacks.on_search(text, picture, instruction, None, "", [], *settings)
+        callbacks.on_search(text, picture, instruction, None, "", [], *SETTINGS)
         assert engine.queries[-1][0].instruction == expected
-    text, _, instruction, _, _, shown, *_ = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *settings)
+    text, _, instruction, _, _, shown, *_ = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *SETTINGS)
     assert engine.queries[-1][0].instruction == shown["asked"] == "Picture this."
     assert (text, instruction) == ("a mug", "")
 
@@ -158,7 +147,7 @@ def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_th
         again = send(page, message, **event)
         assert engine.queries[-1][0].image.tobytes() == image.tobytes() and found(again).stored == [asked]
     event = gr.EventData(None, {"instruction": "Find its page."})
-    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], 5, 3, "cosine", "both", "any")
+    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], *SETTINGS)
     assert address(found(quick)) == asked | {"instruction": "Find its page."}
 
 

@@ -60,35 +60,24 @@ def test_a_client_uploads_no_more_than_its_share(monkeypatch):
         assert [upload(client, content).status_code for content in (b"x" * 100, b"x")] == [200, 429]
 
 
-def test_a_budget_comes_back_after_its_window(monkeypatch):
+def test_a_client_and_all_together_have_a_budget_which_comes_back_after_its_window(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(security.time, "monotonic", lambda: now[0])
-    budget = Budget(10, window=60)
+    budget = Budget(10, window=60, total=15)
     budget.spend("ada", 9)
     assert not budget.exhausted("ada")
     budget.spend("ada", 1)
     assert budget.exhausted("ada") and not budget.exhausted("grace")
+    budget.spend("grace", 5)
+    assert budget.exhausted("bob")
     now[0] = 61
     assert not budget.exhausted("ada") and not budget.entries
 
 
-def test_clients_together_have_a_budget_too():
-    budget = Budget(10, window=60, total=15)
-    budget.spend("a", 9)
-    assert not budget.exhausted("b")
-    budget.spend("b", 6)
-    assert budget.exhausted("c")
-
-
-def upload_scope():
-    headers = [(b"content-length", b"60"), (b"host", b"localhost")]
-    return {
-        "type": "http",
-        "method": "POST",
-        "path": "/gradio_api/upload",
-        "headers": headers,
-        "client": ("1.2.3.4", 5),
-    }
+UPLOAD = {
+    **{"type": "http", "method": "POST", "path": "/gradio_api/upload", "client": ("1.2.3.4", 5)},
+    "headers": [(b"content-length", b"60"), (b"host", b"localhost")],
+}
 
 
 def test_uploads_that_have_not_ended_count_too(monkeypatch):
@@ -105,7 +94,7 @@ def test_uploads_that_have_not_ended_count_too(monkeypatch):
             refused.append(message)
 
         guard.app = app
-        uploads = [asyncio.create_task(guard(upload_scope(), None, send)) for _ in range(5)]
+        uploads = [asyncio.create_task(guard(UPLOAD, None, send)) for _ in range(5)]
         await asyncio.sleep(0)
         hold.set()
         await asyncio.gather(*uploads)
@@ -124,7 +113,7 @@ def test_uploads_that_are_announced_and_given_up_late_leave_no_credit(monkeypatc
         now[0] = 0.9 * security.UPLOAD_LIFETIME
 
     guard = Guard(late, Policy())
-    asyncio.run(guard(upload_scope(), None, None))
+    asyncio.run(guard(UPLOAD, None, None))
     now[0] = 1.1 * security.UPLOAD_LIFETIME
     assert not guard.uploads.exhausted("1.2.3.4")
     guard.uploads.spend("1.2.3.4", 100)
@@ -201,7 +190,7 @@ def test_an_error_of_the_page_is_not_hidden():
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        asyncio.run(Guard(broken, Policy())(upload_scope(), None, None))
+        asyncio.run(Guard(broken, Policy())(UPLOAD, None, None))
 
 
 @pytest.mark.parametrize(
@@ -219,20 +208,15 @@ def test_the_addresses_of_one_ipv6_network_are_one_client(first, second, same):
     assert security.client_of({"client": None}) == ""
 
 
-@pytest.mark.parametrize(
-    "auth, logins",
-    [
+def test_logins_come_from_the_command_line_or_a_file(tmp_path):
+    (tmp_path / "logins").write_bytes(b"ada:one\n\ngrace:two\n")
+    for auth, logins in (
         (None, []),
         ("ada:se:cret", [("ada", "se:cret")]),
         ("ada:" + "secret" * 1_000, [("ada", "secret" * 1_000)]),  # too long for a path
-        (b"ada:one\n\ngrace:two\n", [("ada", "one"), ("grace", "two")]),
-    ],
-)
-def test_logins_come_from_the_command_line_or_a_file(tmp_path, auth, logins):
-    if isinstance(auth, bytes):
-        (tmp_path / "logins").write_bytes(auth)
-        auth = str(tmp_path / "logins")
-    assert read_logins(auth) == logins
+        (str(tmp_path / "logins"), [("ada", "one"), ("grace", "two")]),
+    ):
+        assert read_logins(auth) == logins
 
 
 @pytest.mark.parametrize(
@@ -256,17 +240,14 @@ def test_a_malformed_login_is_refused_without_repeating_it(tmp_path, auth, sente
     assert "cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "genius.example.org"])
-def test_editing_on_the_network_needs_a_login_or_a_flag(host):
-    with pytest.raises(UserError, match="--auth NAME:PASSWORD, or pass --allow-anonymous-editing"):
+def test_editing_on_the_network_needs_a_login_or_a_flag():
+    for host in ("0.0.0.0", "::", "192.168.1.5", "genius.example.org"):
+        with pytest.raises(UserError, match="--auth NAME:PASSWORD, or pass --allow-anonymous-editing"):
+            check_editing(host, [], allow_anonymous=False)
+        check_editing(host, [("ada", "one")], allow_anonymous=False)
+        check_editing(host, [], allow_anonymous=True)
+    for host in ("127.0.0.1", "127.0.0.2", "::1", "[::1]", "localhost"):
         check_editing(host, [], allow_anonymous=False)
-    check_editing(host, [("ada", "one")], allow_anonymous=False)
-    check_editing(host, [], allow_anonymous=True)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "[::1]", "localhost"])
-def test_editing_on_this_machine_alone_needs_no_login(host):
-    check_editing(host, [], allow_anonymous=False)
 
 
 def test_only_an_origin_may_embed_the_page():

@@ -78,8 +78,8 @@ def asked(*query, **fields) -> SearchRequest:
     return SearchRequest([Query(*query)], **fields)
 
 
-def summary(request=None, *options, weight=None, items=9561, **changes):
-    return view.summary(result(**changes), request or asked("mug"), *options, weight=weight, items=items)
+def summary(request=None, modality=None, forced=True, weight=1.0, items=9561, **changes):
+    return view.summary(result(**changes), request or asked("mug"), modality, forced, weight, items)
 
 
 def test_the_panels_of_a_search():
@@ -148,7 +148,7 @@ def drawn_strip(narrowed=NARROWED, forced=True, levels=4, items=ITEMS, **more):
 def test_the_strip():
     hits = [Hit(1, ITEMS[1][0], (2, 17, 9, 4), 3, 1, 0.5, (-0.25,) * 4)]
     check_golden("strip", drawn_strip(hits=hits, typical={(2, 5): 3}))
-    what_if = drawn_strip(replaced=(1, 5), play=3)
+    what_if = drawn_strip(replaced=(1, 5))
     assert what_if["branched"] and what_if["play"] == 3 and all(code in what_if["sentence"] for code in ("17", "5"))
     emerged = drawn_strip(forced=False)["columns"][1]
     assert (emerged["head"], emerged["code"]["name"]) == ("Level 0", "")

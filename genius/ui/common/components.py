@@ -205,17 +205,13 @@ def target_of(name: Any) -> Modality | None:
     return TARGETS[name]
 
 
-class PartOfPicture(Panel):
-    """Lets a visitor draw a box on the picture of an UploadedImage.
+def part_of_picture(name: str, picture: str) -> Panel:
+    """Lets a visitor draw a box on an UploadedImage. name: its elem_id. picture: that of the image.
 
-    As an input it is what `part_of` reads: a box, or nothing for the whole picture. A new picture removes the box. Its
-    event `select`: a box was drawn, or removed.
-
-    name: the elem_id, unique on the page. picture: that of the UploadedImage.
+    As an input it is what `part_of` reads: a box, or nothing for the whole picture, as for each new picture. Its event
+    `select`: a box was drawn, or removed.
     """
-
-    def __init__(self, name: str, picture: str, **layout: Any):
-        super().__init__(name, "common/part.js", picture=picture, **layout)
+    return Panel(name, "common/part.js", picture=picture)
 
 
 def part_of(value: Any) -> Part | None:

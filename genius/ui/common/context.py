@@ -23,7 +23,7 @@ from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
 from genius.ui.common.about import About
-from genius.ui.common.components import UNLIMITED, Panel
+from genius.ui.common.components import Panel
 from genius.ui.common.formatting import data_uri, is_prefix, item_label
 
 
@@ -125,27 +125,9 @@ WHY, HISTORY = "why-open", "past"  # elem_ids of sections of Search
 SIGNALS = ("ask", "open-code", "compare-example", "map-view", "changed", "tour", "address")
 
 
-class CodePictures(Panel):
-    """The pictures nearest to the mean of a code's items, for a code that a visitor points at. Hidden; its event `want`
-    asks for the pictures of a prefix, which the page's script keeps."""
-
-    def __init__(self):
-        super().__init__("code-pictures", "common/code_pictures.js", visible="hidden")
-
-    def answer(self, namer: CodeNamer) -> None:
-        """Answer with the stored pictures. Not the latest alone: a visitor may point at several codes meanwhile."""
-
-        def on_want(event: gr.EventData) -> dict[str, Any] | None:
-            return pictures(namer, namer.engine.index, getattr(event, "prefix", None))
-
-        self.want(on_want, None, self, trigger_mode="multiple", **UNLIMITED)
-
-
 def pictures(namer: CodeNamer, index: Index, prefix: Any) -> dict[str, Any] | None:
-    """The stored pictures of a prefix such as 0.17, with what they show; none if it has none or they were removed.
-
-    None for what is no prefix.
-    """
+    """The stored pictures nearest to the mean of the items of a prefix such as 0.17, with what they show; none if it
+    has none or they were removed. None for what is no prefix."""
     if not is_prefix(prefix):
         return None
     name = namer.name(tuple(map(int, prefix.split("."))))
@@ -174,7 +156,7 @@ class Shared:
     tour: Signal  # a step such as "2": the tour shows it; "" ends it
     address: Signal  # {"search": {…}} or {"codes": "0.17"}: what the address of the page is to hold
     code_names: Panel  # {"0.17": "boat, sea"}: names of codes for the page's script, which keeps all it ever got
-    code_pictures: CodePictures  # of codes that are pointed at
+    code_pictures: Panel  # of codes that are pointed at: its event `want` asks for those of a prefix
     searched: Signal  # True: Search has results, which its sections, if they are open, show
     explained_id: gr.State  # of the result of `last_query` that Why explains, or None
     last_query: gr.State  # LastQuery or None
@@ -186,7 +168,7 @@ class Shared:
             tabs=tabs,
             **{name.replace("-", "_"): Signal(name) for name in SIGNALS},
             code_names=Panel("code-names", "common/code_names.js", visible="hidden"),
-            code_pictures=CodePictures(),
+            code_pictures=Panel("code-pictures", "common/code_pictures.js", visible="hidden"),
             searched=Signal("searched", (WHY, HISTORY)),
             explained_id=gr.State(None),
             last_query=gr.State(None),

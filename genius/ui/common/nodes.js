@@ -18,25 +18,23 @@ const button = (attributes, onClick, ...children) => {
 const scrollRegion = (label, className, ...children) =>
   node('div', {class: className, tabindex: '0', role: 'region', 'aria-label': label}, ...children);
 
-// What a screen reader calls an ID: a label stands for what is inside, so it names the codes, too.
-const idName = codes => `ID ${codes.join(', ')}`;
+// A table with a header for each column.
+const tableOf = (columns, rows) => node('table', {},
+  node('thead', {}, node('tr', {}, ...columns.map(name => node('th', {scope: 'col'}, name)))), node('tbody', {}, ...rows));
 
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
-// within: a button, which has the focus instead.
-const chips = ({codes, shared, within = false}) => {
-  const hint = shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
+// within: a button, which has the focus instead. marks: how else each level is marked.
+const chips = ({codes, shared, within = false, marks = level => level < shared ? ' shared' : ''}) => {
+  const hint = shared === undefined ? '' : shared ? `The first ${shared} of ${codes.length} codes are those of the query’s own ID.`
     : 'No first code is that of the query’s own ID.';
-  const list = node('span', {class: 'codes', 'data-hint': hint,
-    ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': idName(codes)}});
-  codes.forEach((code, level) => {
-    const marks = level < shared ? ' shared' : '';
-    const chip = node('span', {class: 'level'},
-      node('span', {class: `code${marks}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)));
-    if (level + 1 < codes.length) chip.append(' ·');
-    list.append(chip, ' ');
-  });
-  return list;
+  return node('span', {class: 'codes', 'data-hint': hint, ...within ? {} : {tabindex: '0', role: 'group', 'aria-label': `ID ${codes.join(', ')}`}},
+    ...codes.flatMap((code, level) => [node('span', {class: 'level'},
+      node('span', {class: `code${marks(level)}`, 'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)),
+      level + 1 < codes.length ? ' ·' : ''), ' ']));
 };
+
+// Nodes with a dot between them.
+const dotted = nodes => nodes.flatMap((one, place) => place ? [node('span', {class: 'dot'}, ' · '), one] : [one]);
 
 // What few people need.
 const folded = (name, ...children) => node('details', {class: 'folded-note'}, node('summary', {}, name), ...children);
@@ -57,13 +55,9 @@ const creditLine = provenance => {
 // the visitor chose.
 const firstCodes = ({label, targets, only}) => {
   const hint = 'What the search expects you to want: how probable each of the three first codes is.';
-  const names = node('p', {class: 'targets', 'data-hint': hint, tabindex: '0'}, node('span', {class: 'label'}, `${label} `));
-  targets.forEach((target, place) => {
-    if (place) names.append(node('span', {class: 'dot'}, ' · '));
-    names.append(node('span', {class: `target ${target.modality}${target.chosen ? ' chosen' : ''}`},
-      `${target.name} ${target.probability}`));
-  });
-  return [names, node('div', {class: 'bar', 'aria-hidden': 'true', 'data-hint': hint},
+  const names = targets.map(target =>
+    node('span', {class: `target ${target.modality}${target.chosen ? ' chosen' : ''}`}, `${target.name} ${target.probability}`));
+  return [node('p', {class: 'targets', 'data-hint': hint, tabindex: '0'}, node('span', {class: 'label'}, `${label} `), ...dotted(names)), node('div', {class: 'bar', 'aria-hidden': 'true', 'data-hint': hint},
     ...targets.map(target => node('i', {class: target.modality, style: `width: ${100 * target.share}%`}))),
   ...only ? [node('p', {class: 'label only'}, only)] : []];
 };

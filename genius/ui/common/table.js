@@ -9,9 +9,7 @@ const cell = ({text, key, bar, shade}, column) => {
 const table = ({caption, note, columns, rows}) => node('section', {},
   node('h2', {}, caption), ...note ? [node('p', {class: 'note'}, note)] : [],
   scrollRegion(caption, 'scroll',
-    node('table', {},
-      node('thead', {}, node('tr', {}, ...columns.map(name => node('th', {scope: 'col'}, name)))),
-      node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map(cell)))))));
+    tableOf(columns, rows.map(row => node('tr', {}, ...row.map(cell))))));
 
 const draw = value => value ? [node('div', {class: 'data-table'},
   ...value.note ? [node('p', {class: 'note'}, value.note)] : [], ...value.tables.map(table))] : [];

@@ -11,8 +11,8 @@ from genius.ui.common.components import (
     LATEST,
     UNQUEUED,
     Panel,
-    PartOfPicture,
     introduction,
+    part_of_picture,
     query_instruction,
     query_picture,
     query_text,
@@ -38,7 +38,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     with gr.Row(elem_id="compare-ask"):
         with gr.Column(scale=2, min_width=240):
             picture = query_picture("compare-picture", height=160)
-            part = PartOfPicture("compare-part", "compare-picture")
+            part = part_of_picture("compare-part", "compare-picture")
         text = query_text("compare-text", scale=3, min_width=260)
         instruction = query_instruction(engine.index, "compare-instruction", scale=3, min_width=260)
         with gr.Column(scale=2, min_width=220):

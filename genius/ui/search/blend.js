@@ -1,10 +1,6 @@
 // The codes of an ID; those it shares from the start with the query's best ID, and with the item's own, are marked.
-const mixed = ({codes, query, item}) => node('span',
-  {class: 'codes', tabindex: '0', role: 'group', 'aria-label': idName(codes), 'data-hint': ''}, ...codes.flatMap((code, level) => [
-  node('span', {class: 'level'},
-    node('span', {class: `code${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`,
-      'data-prefix': codes.slice(0, level + 1).join('.')}, String(code)),
-    level + 1 < codes.length ? ' ·' : ''), ' ']));
+const mixed = ({codes, query, item}) =>
+  chips({codes, marks: level => `${level < query ? ' of-query' : ''}${level < item ? ' of-item' : ''}`});
 
 const tile = ({name, modality, text, label, picture, provenance}, chosen) => node('li',
   {class: `small ${modality}${chosen ? ' chosen' : ''}`},
@@ -17,12 +13,8 @@ const weightCells = steps => node('div', {class: 'strip', 'aria-hidden': 'true'}
 
 const table = steps => node('details', {},
   node('summary', {}, 'All weights as a table'),
-  scrollRegion('Generated ID by weight', 'scroll',
-    node('table', {},
-      node('thead', {}, node('tr', {}, ...['weight', 'best generated ID'].map(name =>
-        node('th', {scope: 'col'}, name)))),
-      node('tbody', {}, ...steps.map(step => node('tr', {},
-        node('td', {class: 'figure'}, step.weight), node('td', {}, mixed(step))))))));
+  scrollRegion('Generated ID by weight', 'scroll', tableOf(['weight', 'best generated ID'], steps.map(step =>
+    node('tr', {}, node('td', {class: 'figure'}, step.weight), node('td', {}, mixed(step)))))));
 
 // How the IDs of both ends narrow the collection down, one below the other, level by level.
 const other = ({code, name, prefix, probability}) => node('li', {class: 'other'},

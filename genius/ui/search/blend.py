@@ -59,12 +59,8 @@ def blend_view(
     forced: bool,
 ) -> dict[str, Any]:
     """What blend.js draws. ends: how the IDs of the query alone and of the result alone narrow down the collection, if
-    that was traced. items: all items in it with their thumbnails, by row; those that were found are as the search gave
-    them.
-    """
+    that was traced. items: all items in it with their thumbnails, by row."""
     ids = [best_codes(step.result) for step in steps]
-    found_items = {hit.row: hit.item} | {hit.row: hit.item for step in steps for hit in step.result.hits}
-    items = items | {row: (item, items[row][1]) for row, item in found_items.items()}
     return {
         "query": answer.description,
         "item": hit.row,

@@ -18,14 +18,16 @@ from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
 from genius.ui.common.components import UploadCache, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
-from genius.ui.common.export import exports
-from genius.ui.common.saved_page import FILE_NAME, saved_page
+from genius.ui.common.export import FILE_NAME, exports, saved_page
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.monitoring import record_search
 from genius.ui.search import view
 from genius.ui.search.history import Asked, SearchRequest, add_entry, quoted_label, read_entries
 from genius.ui.search.strip import follow, initial_rank
 
+# Values of the form: text, picture and instruction; no box, because the whole picture is searched; and the id of the
+# item whose picture it is, if it is one
+EMPTY_FORM = ("", None, "", None, "")
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
 MAX_SHOWN_TEXT = 120  # characters of a past search
 
@@ -51,7 +53,7 @@ class SearchOutputs(NamedTuple):
 
 
 class SearchCallbacks:
-    """The callbacks of one page. Those that search return the values of the form (`form_values`; `on_quick` the
+    """The callbacks of one page. Those that search return the values of the form (as EMPTY_FORM; `on_quick` the
     instruction alone, and nothing if the form itself was submitted) and then those of `SearchOutputs`; `settings` are
     the values of the settings. They keep nothing of a visitor but the last uploads, for a while."""
 
@@ -82,7 +84,7 @@ class SearchCallbacks:
         if asked.upload:
             asked = replace(asked, upload=upload_path({"path": asked.upload}))
         nothing = asked == Asked(part=asked.part)
-        found = (*form_values(Query()), *self.nothing(stored)) if nothing else self.fill(asked, stored, settings)
+        found = (*EMPTY_FORM, *self.nothing(stored)) if nothing else self.fill(asked, stored, settings)
         typed = sent.get("typed") if isinstance(sent, dict) else None
         if isinstance(typed, list) and len(typed) == 2 and all(isinstance(value, str) for value in typed):
             found = typed[0], found[1], typed[1], *found[3:]
@@ -149,8 +151,8 @@ class SearchCallbacks:
         request = self.request(asked)
         query, pictured = request.query, asked.picture or (asked.item if request.query.image else "")
         instruction = query.instruction if request.example else asked.instruction
-        form = form_values(replace(query, instruction=instruction), pictured)
-        return form[0], asked.upload or form[1], *form[2:], *self.search(request, stored, settings)
+        form = query.text, asked.upload or query.image, instruction, None, pictured
+        return *form, *self.search(request, stored, settings)
 
     def request(self, asked: Asked) -> SearchRequest:
         """The queries of a search, with an instruction of the page where it has none. Raises UserError for items,
@@ -279,14 +281,8 @@ def search_options(
     return SearchOptions(
         beams=beams,
         k=k if at_most is None else min(k, at_most),
-        mode="both" if mode in ("exact", "set", "fast") else mode,  # of a page that was opened before an update
+        mode=mode,
         order=order,
         modality=target_of(target),
         decoder_weight=weight,
     )
-
-
-def form_values(query: Query, pictured: str = "") -> tuple[Any, Any, Any, None, str]:
-    """The values of the form: text, picture and instruction; no box, because the whole picture is searched; and the id
-    of the item whose picture it is, if it is one."""
-    return query.text, query.image, query.instruction, None, pictured

@@ -1,8 +1,9 @@
 let least = 0;       // results of a smaller cosine are dimmed; it stays from search to search
 
-const moved = ({rank, generated_rank}, {by}) => {
+const SCORE = 'How probable the decoder finds its ID, as a logarithm; 0 is certain.';
+const moved = ({rank, generated_rank}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
-  const label = `rank ${generated_rank} by ${by}, rank ${rank} after re-ranking by the item itself`;
+  const label = `rank ${generated_rank} by its ID, rank ${rank} after re-ranking by the item itself`;
   return node('span', {class: `moved ${direction}`, 'data-hint': label, role: 'img', 'aria-label': label},
     `${generated_rank} → ${rank}`);
 };
@@ -46,13 +47,13 @@ const SIMILARITY = 'How alike query and item are: the cosine of their embeddings
 const fact = (name, value, hint) => node('div', {'data-hint': hint}, node('dt', {}, name), node('dd', {}, value));
 
 // What a mouse or a finger learns at each card.
-const meanings = ({by, score, score_name: scoreName}) => folded('What these numbers mean', node('ul', {},
-  ...[['similarity', SIMILARITY], [scoreName, score], ['3 → 1', `Rank 3 by ${by}, rank 1 after re-ranking by the item itself.`],
+const meanings = () => folded('What these numbers mean', node('ul', {},
+  ...[['similarity', SIMILARITY], ['log p', SCORE], ['3 → 1', 'Rank 3 by its ID, rank 1 after re-ranking by the item itself.'],
     ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) =>
     node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
 // One Tab stop, which opens Why; what a mouse finds beside it is in there, too.
-const card = ({query_row, hints}) => data => {
+const card = ({query_row}) => data => {
   const {id, rank, title, rest, modality} = data;
   const made = node('li', {class: `card ${modality}`});
   const open = clicked => act('why', made, id, clicked);
@@ -65,8 +66,8 @@ const card = ({query_row, hints}) => data => {
     node('div', {class: 'foot expert'},
       node('dl', {},
         fact('similarity', data.cosine, SIMILARITY),
-        fact(hints.score_name, data.score, hints.score)),
-      node('span', {}, node('span', {class: `badge ${modality}`}, data.name), ' ', ...data.generated_rank === null ? [] : [moved(data, hints)]),
+        fact('log p', data.score, SCORE)),
+      node('span', {}, node('span', {class: `badge ${modality}`}, data.name), ' ', ...data.generated_rank === null ? [] : [moved(data)]),
       chips(data),
       node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${id}${data.row === query_row ? ' (your query)' : ''}`)));
   Object.assign(made.dataset, {id, likeness: data.likeness});
@@ -109,5 +110,5 @@ const draw = value => {
       + 'then from coarse to fine. Each ID leads to its items, which are then ordered by how well they fit your query.'))];
   const {columns} = value;
   const shown = columns.length > 1 ? [node('div', {class: 'beside'}, ...columns.map(column))] : [list(columns[0])];
-  return [node('div', {class: 'tools expert'}, threshold(shown), meanings(columns[0].hints)), ...shown];
+  return [node('div', {class: 'tools expert'}, threshold(shown), meanings()), ...shown];
 };

@@ -1,11 +1,5 @@
-const task = ({given, targets}) => {
-  const line = node('span', {class: 'task'}, given, node('span', {class: 'arrow', role: 'img', 'aria-label': 'to'}, ' → '));
-  targets.forEach((target, place) => {
-    if (place) line.append(node('span', {class: 'dot'}, ' · '));
-    line.append(node('b', {class: target.modality}, target.name));
-  });
-  return line;
-};
+const task = ({given, targets}) => node('span', {class: 'task'}, given, node('span', {role: 'img', 'aria-label': 'to'}, ' → '),
+  ...dotted(targets.map(({modality, name}) => node('b', {class: modality}, name))));
 
 // The first are cards to begin with, and chips once something was searched, until all are unfolded as cards.
 const unfold = (strip, open) => {

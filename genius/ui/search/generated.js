@@ -8,10 +8,10 @@ const row = (data, place) => node('tr', {},
 const draw = value => {
   if (!value) return [];
   const {lead, query, rows, columns, meaning} = value;
-  const body = node('tbody', {}, ...rows.map(row));
+  const table = tableOf(columns, rows.map(row));
   const more = button({class: 'plain all-ids'}, () => fold(more.getAttribute('aria-expanded') === 'true'));
   const fold = folded => {
-    [...body.children].slice(FEW).forEach(one => { one.hidden = folded; });
+    [...table.tBodies[0].rows].slice(FEW).forEach(one => { one.hidden = folded; });
     more.textContent = folded ? `Show all ${rows.length}` : 'Show fewer';
     more.setAttribute('aria-expanded', String(!folded));
   };
@@ -24,9 +24,5 @@ const draw = value => {
     node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'marked'),
       ' first codes are those of the query’s own ID, the one that it would have as an item.'),
     folded('What these numbers mean', ...meaning.map(words => node('p', {class: 'note'}, words))),
-    scrollRegion('Generated IDs', 'scroll',
-      node('table', {},
-        node('thead', {}, node('tr', {},
-          ...columns.map(name => node('th', {scope: 'col'}, name)))),
-        body)), ...rows.length > FEW ? [more] : [])];
+    scrollRegion('Generated IDs', 'scroll', table), ...rows.length > FEW ? [more] : [])];
 };

@@ -15,8 +15,8 @@ from genius.ui.common.components import (
     UNQUEUED,
     Download,
     Panel,
-    PartOfPicture,
     UploadedImage,
+    part_of_picture,
     query_instruction,
     query_picture,
     query_text,
@@ -51,7 +51,7 @@ class Form(NamedTuple):
     """The inputs of a search."""
 
     picture: UploadedImage
-    part: PartOfPicture
+    part: Panel
     pictured: gr.Textbox  # hidden: id of the item whose picture it is; empty for the visitor's own
     suggestions: Panel  # instructions to pick for the picture
     examples: Panel
@@ -81,8 +81,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             generated = Panel("generated", "search/generated.js", elem_classes=EXPERT)
 
     query_fields = [form.text, form.picture, form.instruction]
-    form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.form_values
-    panels = [summary, cards, generated, blend, *strip.outputs, answers]
+    form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.EMPTY_FORM
+    panels = [summary, cards, generated, blend, *strip, answers]
     outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, shared.address)
     event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
     form_triggers = [form.go.click, form.text.submit, form.part.select]
@@ -115,7 +115,6 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             )
         )
     told = OtherTabs(context.served.name).share(events, stored)
-    told.then(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)
     search_with_chosen(cards.use_as_query, shared)
     gr.on(None, None, None, None, js=TYPE_AT_ONCE, **UNQUEUED)  # when the page is loaded
     page = Download("saved-page")
@@ -130,7 +129,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     form.picture.input(
         newest_only(callbacks.on_other_picture), [answers, stored, newest], [form.instruction, *outputs], **LATEST
     )
-    for trigger in (form.history.expand, shared.searched.while_open(HISTORY)):
+    for trigger in (told.then, form.history.expand, shared.searched.while_open(HISTORY)):
         trigger(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)
 
 
@@ -147,7 +146,7 @@ def form_for(context: Context) -> Form:
     go = gr.Button("Search", variant="primary", elem_id="go")
     with gr.Row(elem_id="chips"):
         suggestions = Panel("quick", "search/quick.js")
-        part = PartOfPicture("part", "picture")
+        part = part_of_picture("part", "picture")
         examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
         with gr.Accordion("Options", open=False, elem_id="settings", elem_classes="popover"):
             kind_of_result = "What kind of result you want. Choose one or write your own."

@@ -69,8 +69,6 @@ def if_still_shown(explain: Callable, panel: str = "", chooses: bool = True) -> 
 def with_newest(wrapper: Callable) -> Callable:
     """Give the wrapper a signature with one parameter more than its callback has: Gradio compares the numbers."""
     signature = inspect.signature(wrapper)
-    parameters = [*signature.parameters.values()]
-    if not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        newest = inspect.Parameter("newest", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        wrapper.__signature__ = signature.replace(parameters=[*parameters, newest])
+    parameters = [*signature.parameters.values(), inspect.Parameter("newest", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    wrapper.__signature__ = signature.replace(parameters=sorted(parameters, key=lambda parameter: parameter.kind))
     return wrapper

@@ -53,23 +53,13 @@ class StripState:
     current: Narrowing  # after a what-if, or the original
 
 
-@dataclass(frozen=True)
-class Strip:
-    """The components, in the order of what `follow` returns."""
-
-    panel: Panel
-    state: gr.State
-    found: Panel
-
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        return [self.panel, self.state, self.found]
-
-
-def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
-    """Lay out the strip and wire it. answers: the searches that the page shows. newest: Newest."""
+def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[gr.components.Component]:
+    """Lay out the strip and wire it; its components, in the order of what `follow` returns. answers: the searches that
+    the page shows. newest: Newest."""
     engine, namer = context.engine, context.namer
-    strip = Strip(Panel("strip", "search/strip.js"), gr.State(None), Panel("strip-found", "common/tiles.js"))
+    panel, strip_state = Panel("strip", "search/strip.js"), gr.State(None)
+    found = Panel("strip-found", "common/tiles.js")
+    outputs = [panel, strip_state, found]
 
     def on_follow(event: gr.EventData, shown_answers: Any):
         """Another search of several, or the ID of a result."""
@@ -80,21 +70,24 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> Strip:
         return branch(engine, namer, shown_answers or (), state, level, code)
 
     def on_names(state: StripState | None) -> dict[str, str]:
-        """Names of the codes that are shown, for a run that has none in store."""
-        return namer.labels_beside(prefixes_to_name(state.current)) if state else {}
+        """Names of the codes that are shown, for a run that has none in store, and that have items enough for one."""
+        steps = enumerate(state.current.steps if state else ())
+        return namer.labels_beside(
+            [
+                (*state.current.codes[:level], choice.code)
+                for level, step in steps
+                for choice in (step.chosen, *step.others)
+                if choice.items >= MIN_ITEMS
+            ]
+        )
 
-    event_options = {  # both wait for the same turns, so they begin in the order of the clicks
-        **LATEST_WITH_PROGRESS,
-        "show_progress_on": strip.panel,
-        **SEARCHES,
-    }
-    strip.panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], strip.outputs, **event_options)
-    strip.panel.branch(
-        if_still_shown(on_branch, "strip"), [answers, strip.state, newest], strip.outputs, **event_options
-    )
-    strip.panel.name(on_names, strip.state, context.shared.code_names, **LATEST)
-    search_with_chosen(strip.found.select, context.shared)
-    return strip
+    # both wait for the same turns, so they begin in the order of the clicks
+    event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel, **SEARCHES}
+    panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], outputs, **event_options)
+    panel.branch(if_still_shown(on_branch, "strip"), [answers, strip_state, newest], outputs, **event_options)
+    panel.name(on_names, strip_state, context.shared.code_names, **LATEST)
+    search_with_chosen(found.select, context.shared)
+    return outputs
 
 
 def follow(
@@ -157,16 +150,6 @@ def narrowed(engine: Engine, answer: LastQuery, result: SearchResult, codes: Seq
     return narrowing(result, code_table(engine, answer), codes, engine.code_log_probs(result.z, codes))
 
 
-def prefixes_to_name(current: Narrowing) -> list[tuple[int, ...]]:
-    """The prefixes of a strip that have items enough for a name."""
-    return [
-        (*current.codes[:level], choice.code)
-        for level, step in enumerate(current.steps)
-        for choice in (step.chosen, *step.others)
-        if choice.items >= MIN_ITEMS
-    ]
-
-
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
     """The IDs among which the answer was generated."""
     return CodeTable(engine.versions.current.pool_of(answer.options.modality).table)
@@ -184,18 +167,16 @@ def strip_data(
     answer, current = answers[state.column], state.current
     typical = typical_rows(engine, namer, code_table(engine, answer), current)
     rows = {row for step in current.steps for row in step.shown} | {*current.shown} | {*typical.values()}
-    return strip(
+    shown = strip(
         current,
         items_by_row(engine, rows),
         engine.first_code_is_modality,
         levels=len(answer.result.query_codes),
         hits=(result or answer.result).hits,
-        paths=paths(answers, state),
         replaced=None if level is None else (level, state.original.codes[level]),
-        play=1 if level is None else level + 2,
         typical=typical,
-        unnamed=namer.stored is None,
     )
+    return shown | {"paths": paths(answers, state), "unnamed": namer.stored is None}
 
 
 def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
@@ -271,17 +252,13 @@ def strip(
     *,
     levels: int,
     hits: Sequence[Hit] = (),
-    paths: Sequence[Mapping[str, Any]] = (),
     replaced: tuple[int, int] | None = None,
-    play: int = 0,
     typical: Mapping[tuple[int, ...], int] | None = None,
-    unnamed: bool = False,
 ) -> dict[str, Any]:
-    """What strip.js draws. items: item and thumbnail by row, of all rows that are shown.
+    """What strip.js draws of an ID. items: item and thumbnail by row, of all rows that are shown.
 
-    levels: codes of an ID. hits: of the search. paths: which IDs may be shown. replaced: level and code that the search
-    itself chose, if this is a what-if. play: the first column that appears late. typical: row of a typical item by
-    prefix. unnamed: the names of the codes are not known yet.
+    levels: codes of an ID. hits: of the search. replaced: level and code that the search itself chose, if this is a
+    what-if. typical: row of a typical item by prefix.
     """
     codes, typical = narrowing.codes, typical or {}
     return {
@@ -307,11 +284,12 @@ def strip(
             ),
         ],
         "ending": ending(narrowing),
-        "items": {str(row): thumbnail(row, item, picture) for row, (item, picture) in items.items()},
-        "paths": list(paths),
+        "items": {
+            str(row): {name: tile(row, *shown)[name] for name in ("label", "modality", "text", "picture")}
+            for row, shown in items.items()
+        },
         "branched": replaced is not None,
-        "play": play,
-        "unnamed": unnamed,
+        "play": 1 if replaced is None else replaced[0] + 2,  # the first column that appears late
     }
 
 
@@ -326,14 +304,10 @@ def column(
     """One level. prefix: the codes of the levels before it. typical: row of a typical item by prefix. beam: where the
     beam search has it, if it followed it so far.
     """
-    level, chosen, others = len(prefix), step.chosen, []
-    others_share = sum(other.probability for other in step.others)
+    level, others = len(prefix), () if step.settled else step.others
     # a rounded 1 is no certainty while others are possible
-    chosen = replace(chosen, probability=min(chosen.probability, 1 - others_share))
-    if not step.settled:
-        others = [
-            choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))} for other in step.others
-        ]
+    certain = 1 - sum(other.probability for other in step.others)
+    chosen = replace(step.chosen, probability=min(step.chosen.probability, certain))
     return {
         "head": "Modality" if forced and level == 0 else str(level) if step.settled else f"Level {level}",
         "code": choice_data(prefix, chosen, forced),
@@ -342,7 +316,9 @@ def column(
         "share": (1 + math.log(step.chosen.items)) / (1 + math.log(total)),
         "beam": "".join(map(beam_words, beam)),
         "settled": step.settled,
-        "others": others,
+        "others": [
+            choice_data(prefix, other, forced) | {"row": typical.get((*prefix, other.code))} for other in others
+        ],
         "rows": [] if step.settled else list(step.shown),
     }
 
@@ -353,21 +329,10 @@ def choice_data(prefix: tuple[int, ...], choice: CodeChoice, forced: bool) -> di
         "level": len(prefix),
         "code": choice.code,
         "prefix": format_pattern((*prefix, choice.code), "."),
-        "name": modality_name(choice.code) if forced and not prefix else "",
+        "name": MODALITY_NAMES[Modality(choice.code)] if forced and not prefix else "",
         "probability": format_probability(choice.probability),
         "items": count(choice.items, "item"),
     }
-
-
-def modality_name(code: int) -> str:
-    """The modality that a first code stands for."""
-    return MODALITY_NAMES[Modality(code)]
-
-
-def thumbnail(row: int, item: Item, picture: bytes | None) -> dict[str, Any]:
-    """An item as a thumbnail or a few words."""
-    data = tile(row, item, picture)
-    return {name: data[name] for name in ("label", "modality", "text", "picture")}
 
 
 def sentence(narrowing: Narrowing, hits: Sequence[Hit], levels: int) -> str:
@@ -420,8 +385,8 @@ def ending(narrowing: Narrowing) -> dict[str, Any]:
 def what_if(narrowing: Narrowing, replaced: tuple[int, int], forced: bool) -> str:
     """Which code was replaced by which."""
     level, code = replaced
-    by_modality = forced and level == 0
-    before, after = (modality_name(one) if by_modality else str(one) for one in (code, narrowing.codes[level]))
+    choices = (code, narrowing.codes[level])
+    before, after = [MODALITY_NAMES[Modality(code)] for code in choices] if forced and level == 0 else choices
     return (
         f"With {after} in place of {before} at level {level}, the search goes on from there by itself: "
         f"{count_path(narrowing)}."

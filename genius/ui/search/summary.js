@@ -19,7 +19,7 @@ const save = (files, address) => menu('Save', {}, ...files.map(saveButton),
 
 const draw = value => {
   if (!value) return [];
-  const {heading, match, title, provenance, asked, part, aim, sentence, weighed, address, notes, stages, exports} = value;
+  const {heading, match, title, provenance, asked, part, aim, sentence, weighed, address, notes = [], stages, exports} = value;
   if (scrollY) requestAnimationFrame(() => scrollTo({top: 0}));
   const answer = node('div', {class: 'answer-line'}, node('h2', {'data-announced': sentence}, heading));
   if (match) answer.append(node('span', {class: `match ${match.split(' ')[0]}`}, match));

@@ -29,11 +29,6 @@ LONGEST_HEADWORD = 60  # characters
 NO_ADDRESS = "The address of this page does not include your picture."
 RESULT_NAMES = {Modality.IMAGE: "picture", Modality.TEXT: "text", Modality.PAIR: "illustrated page"}
 GEOMETRY = "closeness to the codes’ vectors (geometry)"
-HINTS = {  # what the numbers of a card are
-    "by": "its ID",
-    "score_name": "log p",
-    "score": "How probable the decoder finds its ID, as a logarithm; 0 is certain.",
-}
 CANDIDATES = {  # what becomes of generated IDs, by mode
     "both": "Their items are candidates for the results, with those that a scan of all IDs found.",
     "generate": "Their items are the candidates for the results.",
@@ -72,18 +67,12 @@ def score_note(decoder_weight: float) -> str:
 
 
 def summary(
-    result: SearchResult,
-    request: SearchRequest,
-    modality: Modality | None = None,
-    forced: bool = True,
-    weight: float | None = None,
-    items: int = 0,
+    result: SearchResult, request: SearchRequest, modality: Modality | None, forced: bool, weight: float, items: int
 ) -> dict[str, Any]:
     """Target modality, number of results and time of each stage, of a request with one query.
 
     modality: the only one that was searched; None: all were. forced: the first code was trained to be the modality;
-    otherwise it is a cluster that emerged. weight: of the decoder against geometry; None: not said. items: of the
-    collection.
+    otherwise it is a cluster that emerged. weight: of the decoder against geometry. items: of the collection.
     """
     query, is_part = request.query, bool(request.asked.part)
     return {
@@ -117,10 +106,8 @@ def ranking_sentence(result: SearchResult, items: int) -> str:
     return f"{result.candidates:,} of {count(items, 'item')} {were} compared closely."
 
 
-def weight_sentence(weight: float | None) -> str:
-    """By what the IDs were generated, in a sentence; empty if that is not said."""
-    if weight is None:
-        return ""
+def weight_sentence(weight: float) -> str:
+    """By what the IDs were generated, in a sentence."""
     source = {0: f"{GEOMETRY}, alone", 1: "the decoder alone, which predicts code after code"}
     return f"IDs by {source.get(weight, f'the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}')}."
 
@@ -131,37 +118,19 @@ def summaries(results: Sequence[SearchResult], example: Example) -> dict[str, An
     query = describe_query(Query(example.text, example.picture))
     return {
         "heading": example.title,
-        "match": "",
-        "notes": [],
-        "title": "",
-        "provenance": None,
-        "asked": "",
-        "part": None,
-        "aim": None,
         "sentence": f"{query[0].upper()}{query[1:]}, with {count(len(results), 'instruction')}, in {time}.",
-        "weighed": "",
-        "address": "",
         "stages": stages(results),
     }
 
 
 def stages(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
     """How long each stage took, over all results."""
-    times = {
-        stage: sum(result.milliseconds[stage] for result in results if stage in result.milliseconds)
-        for stage in STAGES
-        if any(stage in result.milliseconds for result in results)
-    }
-    total = sum(times.values())
+    spent = [(stage, time) for result in results for stage, time in result.milliseconds.items()]
+    times = {stage: sum(time for one, time in spent if one == stage) for stage in STAGES if stage in dict(spent)}
+    total = sum(times.values()) or 1.0
     return [
-        {
-            "name": name,
-            "note": note,
-            "time": milliseconds(times[stage]),
-            "share": times[stage] / total if total else 0.0,
-        }
-        for stage, (name, note) in STAGES.items()
-        if stage in times
+        {**dict(zip(("name", "note"), STAGES[stage], strict=True)), "time": milliseconds(time), "share": time / total}
+        for stage, time in times.items()
     ]
 
 
@@ -215,7 +184,6 @@ def cards(
     """
     return {
         "query_row": query_row,
-        "hints": HINTS,
         "cards": [
             card(hit, picture, result.query_codes, reranked)
             for hit, picture in zip(result.hits, thumbnails, strict=True)

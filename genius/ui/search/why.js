@@ -26,9 +26,7 @@ const group = ({prefix, codes, items}) => button({}, () => emit('select', {value
 const act = (name, event, id) => button({}, clicked => genius.act(event, id, clicked), name);
 
 const draw = value => {
-  if (!value) {
-    return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search…')];
-  }
+  if (!value) return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search…')];
   const {title, item, plain, group: near, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
   const levels = [...ids[0].codes.keys()];
   requestAnimationFrame(genius.fillMeanings);
@@ -48,13 +46,8 @@ const draw = value => {
     node('div', {class: 'expert'},
       ...sentences.map(one => node('p', {class: 'sentence', 'data-announced': ''}, one)),
       node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
-      scrollRegion('Its codes, level by level', 'scroll',
-        node('table', {},
-          node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'Level'),
-            ...levels.map(level => node('th', {scope: 'col'}, String(level))))),
-          node('tbody', {},
-            ...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)),
-            ...steps.map(row => step(row, levels))))),
+      scrollRegion('Its codes, level by level', 'scroll', tableOf(['Level', ...levels.map(String)],
+        [...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)), ...steps.map(row => step(row, levels))])),
       node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'Marked'), ': the first codes that an ID shares with this '
         + 'result; in this result’s own row, those it shares with the best generated ID. ', note),
       folded('What these numbers mean', node('p', {}, 'Probability: among all codes of the level. Codes that lead to no item are ruled '

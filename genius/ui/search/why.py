@@ -189,14 +189,10 @@ def explanation(
     """
     hit = reason.hit
     ids = [
-        {"name": name, "opens": opens, **identifier(codes, hit.codes)}
-        for name, opens, codes in (
-            ("This result", True, hit.codes),
-            ("Best generated ID", True, reason.best),
-            ("The query’s own ID", False, result.query_codes),
-        )
+        {"name": "This result", "opens": True, **identifier(hit.codes, hit.codes), "shared": reason.shared},
+        {"name": "Best generated ID", "opens": True, **identifier(reason.best, hit.codes)},
+        {"name": "The query’s own ID", "opens": False, **identifier(result.query_codes, hit.codes)},
     ]
-    ids[0]["shared"] = reason.shared
     return {
         "title": f"Why result {hit.rank}?",
         "sentences": sentences(reason, tree, beams, result.order != "score"),
@@ -219,15 +215,9 @@ def shares(hit: Hit) -> list[dict[str, Any]]:
         return []
     largest = max(map(abs, hit.shares)) or 1.0
     return [
-        {"name": name, "share": signed(share), "bar": share / largest}
+        {"name": name, "share": "+" * (round(share, 2) > 0) + number(share, 2), "bar": share / largest}
         for name, share in zip((*PART_NAMES, MODALITY_NAME), hit.shares, strict=True)
     ]
-
-
-def signed(share: float) -> str:
-    """0.5 -> +0.50."""
-    text = number(share, 2)
-    return f"+{text}" if round(share, 2) > 0 else text
 
 
 def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -> list[str]:
@@ -238,11 +228,10 @@ def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -
         ranked = f"{by} {rank_change(hit.generated_rank, hit.rank)} (similarity {number(hit.cosine, 3)})."
     else:
         ranked = f"Without re-ranking it is {ordinal(hit.rank)}."
-    about = "" if reason.dense_rank_is_exact else "about "
     return [
         generation_sentence(reason, tree, beams),
         f"{ranked} Dense search, which compares the query with all {count(reason.items, 'item')}, would rank it "
-        f"{about}{ordinal(reason.dense_rank)}.",
+        f"{dense_ordinal(reason)}.",
     ]
 
 
@@ -278,28 +267,34 @@ def ordinal(rank: int) -> str:
 
 def flags(reason: Explanation) -> list[str]:
     """The most important facts, as labels."""
-    return (
-        ["the best generated ID"] * (reason.beam == 1)
-        + [f"shares its ID with {count((reason.bucket or 1) - 1, 'other')}"] * ((reason.bucket or 1) > 1)
-        + [f"{'' if reason.dense_rank_is_exact else 'about '}{ordinal(reason.dense_rank)} by dense search"]
-    )
+    others = (reason.bucket or 1) - 1
+    return [
+        *["the best generated ID"] * (reason.beam == 1),
+        *[f"shares its ID with {count(others, 'other')}"] * (others > 0),
+        f"{dense_ordinal(reason)} by dense search",
+    ]
+
+
+def dense_ordinal(reason: Explanation) -> str:
+    return f"{'' if reason.dense_rank_is_exact else 'about '}{ordinal(reason.dense_rank)}"
 
 
 def path_table(reason: Explanation, tree: BeamTree) -> list[dict[str, Any]]:
     """Rows of numbers, with a column per level; of the search, as far as it followed the ID."""
-    path = reason.path
-    rows = (
-        ("Probability of the code", [format_softmax(share) for share in np.exp(reason.hit.log_probs).tolist()]),
-        ("log p so far", [number(log_prob, 2) for log_prob in np.cumsum(reason.hit.log_probs).tolist()]),
-        ("Rank at its level", [f"{place:,}" for place in tree.place[path].tolist()]),
-        ("Items with this beginning", [f"{items:,}" for items in tree.items[path].tolist()]),
-        ("Ruled out (masked)", [format_probability(share) for share in tree.masked[path].tolist()]),
-    )
-    return [{"name": name, "figures": figures} for name, figures in rows]
+    path, log_probs = reason.path, reason.hit.log_probs
+    rows = {
+        "Probability of the code": map(format_softmax, np.exp(log_probs).tolist()),
+        "log p so far": (number(log_prob, 2) for log_prob in np.cumsum(log_probs).tolist()),
+        "Rank at its level": map("{:,}".format, tree.place[path].tolist()),
+        "Items with this beginning": map("{:,}".format, tree.items[path].tolist()),
+        "Ruled out (masked)": map(format_probability, tree.masked[path].tolist()),
+    }
+    return [{"name": name, "figures": list(figures)} for name, figures in rows.items()]
 
 
 def prefixes(tree: BeamTree) -> dict[str, Any]:
     """The figure as a table: a row per prefix; prefixes of generated IDs are marked."""
+    columns = map(np.ndarray.tolist, (tree.level, tree.place, tree.fate, tree.step, tree.log_prob, tree.items))
     return {
         "rows": [
             {
@@ -312,13 +307,6 @@ def prefixes(tree: BeamTree) -> dict[str, Any]:
                 "log_prob": number(log_prob, 2),
                 "items": f"{items:,}",
             }
-            for codes, level, place, fate, step, log_prob, items in zip(
-                tree.prefixes(),
-                *(
-                    column.tolist()
-                    for column in (tree.level, tree.place, tree.fate, tree.step, tree.log_prob, tree.items)
-                ),
-                strict=True,
-            )
+            for codes, level, place, fate, step, log_prob, items in zip(tree.prefixes(), *columns, strict=True)
         ]
     }

@@ -8,10 +8,4 @@ const row = data => {
     ...[data.place, data.step, data.log_prob, data.items].map(figure => node('td', {class: 'figure'}, String(figure))));
 };
 
-const draw = value => {
-  if (!value) return [];
-  return [scrollRegion('The tree as a table', 'scroll',
-    node('table', {},
-      node('thead', {}, node('tr', {}, ...COLUMNS.map(name => node('th', {scope: 'col'}, name)))),
-      node('tbody', {}, ...value.rows.map(row))))];
-};
+const draw = value => value ? [scrollRegion('The tree as a table', 'scroll', tableOf(COLUMNS, value.rows.map(row)))] : [];

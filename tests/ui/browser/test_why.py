@@ -1,14 +1,11 @@
 """Why, as a visitor meets it, over a tiny run that was not trained."""
 
 import re
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from genius.search.engine import Engine
-from tests.search.tiny import publish_tiny_run
 from tests.ui.browser.actions import act, search
+from tests.ui.tiny_page import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -25,17 +22,9 @@ SETTLED = """async selector => {    // it lies still for ten frames
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """engine, page, url: a page over a real engine, whose searches leave a trace."""
-    from genius.ui.common.context import ServedRun
-    from genius.ui.page import build
-    from genius.ui.runs import HostedRun
-    from genius.ui.serving import Hosting, serve
-
-    engine = Engine.load(publish_tiny_run(tmp_path_factory.mktemp("why") / "run").path, "cpu")
-    page = build(engine, ServedRun(Path("tiny")))
-    server = serve([HostedRun(Path("tiny"), lambda: page)], Hosting(port=0))
-    yield SimpleNamespace(engine=engine, page=page, url=server.address)
-    server.close()
+    """run, engine, page, url: a page over a real engine, whose searches leave a trace."""
+    with serving(tmp_path_factory.mktemp("why") / "run") as server:
+        yield server
 
 
 def explained(page, rank=1):
