@@ -234,14 +234,17 @@ class Pairs:
 
         Groups of `group` queries come from one row each, so that negatives within a group are of the same kind; the
         groups of a batch are drawn from all rows. The last batch is dropped if it is a single query or, with drop_last,
-        smaller than the others.
+        smaller than the others. Raises UserError if none is left.
         """
         order = self.epoch(rng, upsample_to, row_names)
         groups = []
         for row in range(len(self.datasets)):
             groups += _split(order[self.rows[order] == row], group)
-        shuffled = np.concatenate([groups[number] for number in rng.permutation(len(groups))])
-        return [queries for queries in split_batches(shuffled, batch, drop_last) if len(queries) > 1]
+        shuffled = np.concatenate([order[:0], *(groups[number] for number in rng.permutation(len(groups)))])
+        batches = [queries for queries in split_batches(shuffled, batch, drop_last) if len(queries) > 1]
+        if not batches:
+            raise UserError(f"{len(order):,} training queries in batches of {batch} give no batch of two or more")
+        return batches
 
 
 def split_batches(order: np.ndarray, batch: int, drop_last: bool) -> list[np.ndarray]:

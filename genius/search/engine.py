@@ -174,7 +174,9 @@ class Engine:
         threading.Thread(target=_follow, args=(weakref.ref(self), every), name="reload", daemon=True).start()
 
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
-        """Encode and fuse b queries, at least one, as one batch."""
+        """Encode and fuse b queries as one batch. Raises UserError if there is none."""
+        if not queries:
+            raise UserError("There is no query to encode; give at least one.")
         return self.batcher.call(partial(self.retriever.encode, queries))
 
     def cache_image(self, image: Image) -> None:

@@ -171,7 +171,7 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     listener = listen(hosting.host, hosting.port)
     origins = list(hosting.policy.origins)
     # on other addresses anybody can read the page anyway, under any name
-    checks_host = hosting.policy.editable or (is_loopback(hosting.host) and not hosting.root_path)
+    checks_host = hosting.policy.editable or is_loopback(hosting.host)
 
     async def health(request: Request) -> Response:
         """200 once the first run is loaded, until the server shuts down or the queue of a run ends."""

@@ -244,6 +244,17 @@ def test_a_modality_that_the_index_lacks_is_refused_in_one_sentence(tmp_path):
     with pytest.raises(UserError, match="holds no items of the modality pair; search for another"):
         engine.search(QUERIES, SearchOptions(modality=Modality.PAIR))
     assert engine.search(QUERIES[:1], SearchOptions(modality=Modality.TEXT))[0].hits[0].row == 1
+    for result in engine.search(QUERIES, SearchOptions(k=2)):  # and nothing says that it was meant
+        probabilities = result.first_code_probabilities
+        assert probabilities[Modality.PAIR] == 0 and probabilities.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_batch_of_nothing_gives_no_results_and_is_not_encoded(engine):
+    assert engine.search([]) == []
+    assert engine.encoder.embed([], []).shape == (0, engine.encoder.dim)
+    assert engine.quantizer.encode(torch.zeros(0, engine.encoder.dim)).shape == (0, len(engine.index.code_sizes))
+    with pytest.raises(UserError, match="no query to encode"):
+        engine.encode([])
 
 
 @pytest.mark.parametrize("options", [SearchOptions(beams=6, k=5), SearchOptions(trace=True, modality=Modality.TEXT)])

@@ -66,6 +66,12 @@ def test_groups_of_a_batch_come_from_one_row_each(pairs):
             assert len(set(pairs.rows[batch[start : start + 4]])) == 1
 
 
+def test_a_batch_of_nothing_is_refused(pairs):
+    for alone in ({"batch": 1}, {"batch": 8, "row_names": ["no row"]}):
+        with pytest.raises(UserError, match="no batch of two or more|no row"):
+            pairs.batches(np.random.default_rng(0), **alone)
+
+
 def test_batches_cover_an_epoch_except_a_last_single_query(pairs):
     seen = np.concatenate(list(pairs.batches(np.random.default_rng(0), batch=5)))
     assert len(seen) == len(set(seen)) >= len(pairs) - 1

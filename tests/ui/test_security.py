@@ -157,10 +157,12 @@ def test_it_answers_to_addresses_and_names_that_it_knows(public, host):
     assert public.get("/config", headers={"host": host}).status_code == 200
 
 
-def test_names_are_checked_of_an_editable_page_and_not_of_one_that_anybody_may_read():
-    for policy, root_path, status in ((Policy(), "/genius", 200), (Policy(editable=True), "/genius", 421)):
-        with serving(policy=policy, root_path=root_path) as client:
-            assert client.get("/config", headers={"host": "anything.example"}).status_code == status
+def test_names_are_checked_behind_a_proxy_too():
+    hosts = {"anything.example": 421, "127.0.0.1:7860": 200, "known.example": 200}
+    for policy in (Policy(hosts=("known.example",)), Policy(editable=True, hosts=("known.example",))):
+        with serving(policy=policy, root_path="/genius") as client:
+            found = {host: client.get("/config", headers={"host": host}).status_code for host in hosts}
+            assert found == hosts
 
 
 @pytest.mark.parametrize("path", ["proxy=http://127.0.0.1/", "stream/x", "component_server", "deep_link"])
