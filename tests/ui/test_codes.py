@@ -99,7 +99,10 @@ def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
     assert not {tile["row"] for tile in first} & {tile["row"] for tile in second}
     assert {tile["modality"] for tile in first + second} == {"pair"}
     pairs = (engine.index.modalities[rows] == Modality.PAIR).sum()
-    assert page(tab, pattern, modality="pair", page=0)["pages"] == -(-pairs // 24)
+    last = page(tab, pattern, modality="pair", page=99)
+    assert (last["page"], last["pages"]) == (-(-pairs // 24) - 1, -(-pairs // 24))
+    assert last["groups"][0]["note"].endswith(f" to {pairs:,} of {pairs:,}, in the order of their IDs")
+    assert [choice["name"] for choice in last["filters"] if choice["chosen"]] == ["Pair"]
 
 
 @pytest.mark.parametrize(

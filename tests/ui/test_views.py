@@ -241,7 +241,6 @@ def overview(items, siblings, used=2, perplexity=2.0):
 
 def test_the_panels_of_codes():
     tiles = {row: tile(row, Item("0:1", Modality.PAIR, "x" * 500, "1.png"), None) for row in range(3)}
-    shares = codes_view.modality_shares(Overview(100, 100, [60, 0, 40], None))
     names = {(0, 1): "no common meaning", (0, 1, 3): "boat, sea", (0, 3): "cup"}
     factor = {"factor": "kind", "value": "cat", "share": 0.8, "elsewhere": 0.25}
     tree = hierarchy(TABLE.match((0,)))
@@ -260,26 +259,24 @@ def test_the_panels_of_codes():
                     ((2,), overview(0, 10, 0, 1.0)),
                 )
             ],
-            "tree": codes_view.icicle_view(tree, True, WORDS),
+            "tree": codes_view.icicle_view(tree, True, WORDS, lambda prefix: ""),
             "tree with names": codes_view.icicle_view(tree, True, WORDS, lambda prefix: names.get(prefix, "")),
             "table": codes_view.codes_table([1, 3], [2, 6], (0,), True, WORDS, lambda prefix: names.get(prefix, "")),
             "words": codes_view.meaning_view(Meaning([Word("dog", 0.7, 0.5)], 4, 3, [factor])),
             "guesses": codes_view.meaning_view(Meaning([Word("dog", 0.7, None)], 0, 3, [])),
             "introduction": codes_view.introduction_view(9, True),
             "nearness": codes_view.nearness_view(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5),
-            "a page": codes_view.items_view([{}] * 24, shares, 100, 60, "image", 1),
             "health": codes_view.health_view(HEALTH, [(1, 3), (2, 1)], True),
         },
     )
-    assert codes_view.icicle_view(hierarchy(TABLE.match((2,))), True) is None
-    assert codes_view.codes_table([], [], (2,), True, {}) is None
+    assert codes_view.icicle_view(hierarchy(TABLE.match((2,))), True, {}, str) is None
+    assert codes_view.codes_table([], [], (2,), True, {}, str) is None
     assert codes_view.nearness_view(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
-    assert codes_view.items_view([{}], shares[:1], 1, 1, "", 0)["filters"] == []
 
 
 def test_others_have_no_key(monkeypatch):
     monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
-    (others,) = codes_view.icicle_view(hierarchy(TABLE.match((0,))), True)["children"]
+    (others,) = codes_view.icicle_view(hierarchy(TABLE.match((0,))), True, {}, str)["children"]
     assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
 
 
@@ -319,13 +316,9 @@ def test_the_panels_of_the_collection():
             "added": collection_view.add_outcome(Added(1, 0, 2, 7, (), ("a.png is damaged", "b.png is empty"))),
             "nothing added": collection_view.add_outcome(Added(0, 0, 0, 0, (), ())),
             "removed": collection_view.remove_outcome(Removed(2, ("x" * 500, *(f"5:{n}" for n in range(12))))),
-            "a page": collection_view.added_items(
-                [7], [Item("9:1", Modality.TEXT, "A zebra.")], [None], 25, 1, 2, True
-            ),
             "commands": collection_view.read_only(Path("runs/my-run")),
         },
     )
-    assert collection_view.added_items([], [], [], 0, 0, 0, True) is None
     assert all(" my-run" in command for command in collection_view.read_only(Path("/elsewhere/my-run"))["commands"])
 
 

@@ -19,7 +19,6 @@ from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
 from genius.ui.common import formatting
 from genius.ui.common.context import Context
-from genius.ui.common.item_card import chosen_item_view
 
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
 
@@ -40,6 +39,7 @@ class CodesCallbacks:
         self.forced = context.engine.first_code_is_modality
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
         self.health_of = lru_cache(1)(self.measure_health)
+        self.introduction = view.introduction_view(len(self.code_sizes), self.forced)
 
     def prepare(self) -> None:
         """Compute what takes longest of what a visitor may ask for first."""
@@ -89,11 +89,11 @@ class CodesCallbacks:
             view.pattern_summary(
                 pattern, profiles.overview(matches), len(profiles.table), self.forced, self.namer.label(pattern)
             ),
-            view.icicle_view(hierarchy(matches), self.forced, label=self.namer.label),
+            view.icicle_view(hierarchy(matches), self.forced, {}, self.namer.label),
             self.nearness_of(profiles, matches) if pattern else None,
             self.items_page(profiles, matches, "", 0),
             None,
-            (view.COLLECTING_WORDS if pattern else self.introduction()) if len(matches) else None,
+            (view.COLLECTING_WORDS if pattern else self.introduction) if len(matches) else None,
             None,
             True,
         )
@@ -109,13 +109,10 @@ class CodesCallbacks:
         words = profiles.words_below(pattern) if len(pattern) < len(self.code_sizes) else {}
         codes, counts = matches.children()
         return (
-            view.meaning_view(profiles.meaning(pattern)) if pattern else self.introduction(),
+            view.meaning_view(profiles.meaning(pattern)) if pattern else self.introduction,
             view.icicle_view(hierarchy(matches), self.forced, words, self.namer.label),
             view.codes_table(codes.tolist(), counts.tolist(), pattern, self.forced, words, self.namer.label),
         )
-
-    def introduction(self) -> dict[str, Any]:
-        return view.introduction_view(len(self.code_sizes), self.forced)
 
     def on_page(self, event: gr.EventData, pattern: Pattern | None):
         modality, page = getattr(event, "modality", None), getattr(event, "page", None)
@@ -123,9 +120,6 @@ class CodesCallbacks:
             raise UserError("There is no such page; reload the page.")
         profiles = self.profiles_of(self.engine.index)
         return self.items_page(profiles, profiles.table.match(pattern), modality, page)
-
-    def on_item(self, event: gr.EventData):
-        return chosen_item_view(self.engine, event)
 
     def on_level(self, level: Any):
         """The codes of a level, most frequent first."""
@@ -161,17 +155,21 @@ class CodesCallbacks:
         rows = matches.rows[index.modalities[matches.rows] == MODALITIES[modality]] if modality else matches.rows
         if not len(rows):  # the last of them was removed since
             modality, page, rows = "", 0, matches.rows
-        last_page = (len(rows) - 1) // view.PAGE_SIZE
-        page = max(0, min(page, last_page))
-        first = page * view.PAGE_SIZE
-        return view.items_view(
-            self.tiles(index, rows[first : first + view.PAGE_SIZE]),
-            view.modality_shares(profiles.overview(matches)),
-            len(matches),
-            len(rows),
-            modality,
-            page,
-        )
+        pages = -(-len(rows) // view.PAGE_SIZE)
+        page = max(0, min(page, pages - 1))
+        first, note = page * view.PAGE_SIZE, "in the order of their IDs" if len(rows) > 1 else ""
+        tiles = self.tiles(index, rows[first : first + view.PAGE_SIZE])
+        if pages > 1:
+            note = f"{first + 1:,} to {first + len(tiles):,} of {len(rows):,}, {note}"
+        shares = view.modality_shares(profiles.overview(matches))
+        filters = [{"name": "All", "modality": "", "items": f"{len(matches):,}"}, *shares] if len(shares) > 1 else []
+        return {
+            "groups": [{"title": "Items", "tiles": tiles, "note": note}],
+            "filters": [{**choice, "chosen": choice["modality"] == modality} for choice in filters],
+            "modality": modality,
+            "page": page,
+            "pages": pages,
+        }
 
     def nearness_of(self, profiles: Profiles, matches: Matches) -> dict[str, Any] | None:
         nearness = profiles.nearness(matches)

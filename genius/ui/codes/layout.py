@@ -12,7 +12,8 @@ from genius.ui.common.item_card import ItemCard
 
 def codes_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
-    callbacks, open_code = CodesCallbacks(context), context.shared.open_code
+    callbacks, shared = CodesCallbacks(context), context.shared
+    open_code, address = shared.open_code, shared.address
     code_sizes, forced = callbacks.code_sizes, callbacks.forced
     open_pattern, last = gr.State(None), gr.State(LastOpened())  # what is shown, and what may still be computed
     open_everything, opened = Signal("codes-everything"), Signal("codes-opened")
@@ -56,19 +57,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         factors = Panel("codes-factors", "common/table.js")
 
     context.precompute.append(callbacks.prepare)
-    outputs = [
-        open_pattern,
-        pattern,
-        context.shared.address,
-        summary,
-        icicle,
-        nearness,
-        items,
-        item_card,
-        meaning,
-        table,
-        opened,
-    ]
+    outputs = [open_pattern, pattern, address, summary, icicle, nearness, items, item_card, meaning, table, opened]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": summary}
     pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options)
     for signal in (open_code, open_everything):
@@ -77,14 +66,13 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     for panel in (summary, icicle, table):
         panel.select(callbacks.on_key, last, outputs, **event_options)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
-    opened.sent(
-        callbacks.on_meaning, open_pattern, [meaning, icicle, table], **event_options | {"show_progress_on": meaning}
-    )
-    context.shared.changed.sent(callbacks.on_changed, last, outputs, **event_options)
+    described = [meaning, icicle, table]
+    opened.sent(callbacks.on_meaning, open_pattern, described, **event_options | {"show_progress_on": meaning})
+    shared.changed.sent(callbacks.on_changed, last, outputs, **event_options)
     tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
     level.input(callbacks.on_level, level, code, **LATEST)
     items.turn(callbacks.on_page, open_pattern, items, **LATEST)
     for panel in (nearness, items):
-        panel.select(callbacks.on_item, None, item_card, **LATEST)
+        item_card.show(panel.select)
     health_section.expand(callbacks.on_level_health, None, health, **LATEST_WITH_PROGRESS, show_progress_on=health)
     factors_section.expand(callbacks.on_factors, None, factors, **LATEST_WITH_PROGRESS, show_progress_on=factors)

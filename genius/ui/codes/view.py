@@ -62,15 +62,10 @@ def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
     """Share of all items and use of the next level, in sentences."""
     if not overview.items:
         return ["No item has these codes. Replace one with * to see similar ones."]
-    next_level = _next_level_sentence(overview)
-    return [_share_sentence(pattern, overview, total), next_level] if pattern else [next_level]
-
-
-def _share_sentence(pattern: Pattern, overview: Overview, total: int) -> str:
     share, parent = f"{percent(overview.items / total)} of all items", pattern[:-1]
-    if not trimmed(parent):
-        return f"{share}."
-    return f"{share}, {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}."
+    if trimmed(parent):
+        share += f", {percent(overview.items / overview.siblings)} of those that match {format_pattern(parent)}"
+    return [f"{share}."] * bool(pattern) + [_next_level_sentence(overview)]
 
 
 def _next_level_sentence(overview: Overview) -> str:
@@ -99,16 +94,14 @@ def modality_shares(overview: Overview) -> list[dict[str, Any]]:
     ]
 
 
-def icicle_view(
-    root: Node, forced: bool, words: ChildWords | None = None, label: Label = lambda prefix: ""
-) -> dict[str, Any] | None:
+def icicle_view(root: Node, forced: bool, words: ChildWords, label: Label) -> dict[str, Any] | None:
     """The tree, with the names of its codes, or else words for the children of the root; None if it has no items."""
     if not root.items:
         return None
     tree = _branch(root, root.items, forced, label)
     for child, branch in zip(root.children, tree["children"], strict=True):
         if not child.others:
-            branch["words"] = branch["words"] or words_of(child.pattern[-1], words or {}, MAX_WORDS)
+            branch["words"] = branch["words"] or words_of(child.pattern[-1], words, MAX_WORDS)
     return tree
 
 
@@ -214,39 +207,8 @@ def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], to
     return {"groups": groups}
 
 
-def items_view(
-    tiles: Sequence[Mapping[str, Any]],
-    shares: Sequence[Mapping[str, Any]],
-    total: int,
-    filtered: int,
-    modality: str,
-    page: int,
-) -> dict[str, Any]:
-    """A page of the items that match.
-
-    shares: as `modality_shares` gives them. total: items of all modalities. filtered: items of the modality that is
-    chosen, "" for all.
-    """
-    first, note = page * PAGE_SIZE, "in the order of their IDs" if filtered > 1 else ""
-    if len(tiles) < filtered:
-        note = f"{first + 1:,} to {first + len(tiles):,} of {filtered:,}, {note}"
-    filters = [{"name": "All", "modality": "", "items": f"{total:,}"}, *shares] if len(shares) > 1 else []
-    return {
-        "groups": [{"title": "Items", "tiles": list(tiles), "note": note}],
-        "filters": [{**choice, "chosen": choice["modality"] == modality} for choice in filters],
-        "modality": modality,
-        "page": page,
-        "pages": -(-filtered // PAGE_SIZE),
-    }
-
-
 def codes_table(
-    codes: Sequence[int],
-    counts: Sequence[int],
-    pattern: Pattern,
-    forced: bool,
-    words: ChildWords,
-    label: Label = lambda prefix: "",
+    codes: Sequence[int], counts: Sequence[int], pattern: Pattern, forced: bool, words: ChildWords, label: Label
 ) -> dict[str, Any] | None:
     """The codes that follow a pattern, largest first: the icicle as a table. A code has its name or else its words."""
     if not len(codes):
@@ -311,19 +273,19 @@ def factors_view(report: Report) -> dict[str, Any]:
     if not {"in modality", "given prefix"} <= measured.keys():
         note = "The collection does not say what its items are made of (their factors), such as kind or color."
         return {"tables": [], "note": note}
-    alone = view_of(
-        "Each level alone",
-        measured["in modality"],
+    alone = (
         "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 is all "
-        "(adjusted mutual information among items of one kind).",
+        "(adjusted mutual information among items of one kind)."
     )
-    added = view_of(
-        "Given the earlier codes",
-        measured["given prefix"],
+    added = (
         "What a level adds to the codes before it: the share of what they leave open about a property that it settles, "
-        "beyond chance; empty where nothing is open.",
+        "beyond chance; empty where nothing is open."
     )
-    return {"tables": [alone, added], "note": ""}
+    tables = [
+        view_of("Each level alone", measured["in modality"], alone),
+        view_of("Given the earlier codes", measured["given prefix"], added),
+    ]
+    return {"tables": tables, "note": ""}
 
 
 def _shaded_cell(value: Cell) -> dict[str, Any]:

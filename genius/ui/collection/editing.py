@@ -39,8 +39,9 @@ class UploadedPictures(gr.File):
 class EditingForm:
     """The form, and the panel that shows the outcome of each change."""
 
-    def __init__(self, context: Context):
-        self.editor, self.changed = Editor(context.served.path, context.engine), context.shared.changed
+    def __init__(self, context: Context, added: Panel):
+        """added: the list of items whose buttons remove them."""
+        self.editor, changed = Editor(context.served.path, context.engine), context.shared.changed
         pictures = UploadedPictures(
             file_count="multiple",
             file_types=list(SUFFIXES),
@@ -59,7 +60,7 @@ class EditingForm:
             ),
         )
         add = gr.Button("Add to the collection", variant="primary", elem_id="collection-go")
-        self.outcome = Panel(
+        outcome = Panel(
             "collection-outcome",
             "collection/outcome.js",
             view.message("The next search finds what you add, for everyone who uses this page."),
@@ -76,16 +77,13 @@ class EditingForm:
             remove = gr.Button(REMOVE, elem_id="collection-remove")
             compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
-        self.waiting = {**ONE_AT_A_TIME, "show_progress_on": self.outcome}
-        add.click(self.on_add, [pictures, lines], [self.outcome, pictures, lines, self.changed], **self.waiting)
-        outputs = [self.outcome, ids, asked, asked_at, remove, self.changed]
-        gr.on([remove.click, ids.submit], self.on_ids, [ids, asked, asked_at], outputs, **self.waiting)
+        waiting = {**ONE_AT_A_TIME, "show_progress_on": outcome}
+        add.click(self.on_add, [pictures, lines], [outcome, pictures, lines, changed], **waiting)
+        outputs = [outcome, ids, asked, asked_at, remove, changed]
+        gr.on([remove.click, ids.submit], self.on_ids, [ids, asked, asked_at], outputs, **waiting)
         ids.input(None, None, [asked, remove], js=f"() => ['', {REMOVE!r}]", **UNQUEUED)
-        compact.click(self.on_compact, None, [self.outcome, self.changed], **self.waiting)
-
-    def remove_from(self, added_items: Panel) -> None:
-        """Let the buttons of the list remove its items."""
-        added_items.take_out(self.on_take_out, None, [self.outcome, self.changed], **self.waiting)
+        compact.click(self.on_compact, None, [outcome, changed], **waiting)
+        added.take_out(self.on_take_out, None, [outcome, changed], **waiting)
 
     def on_add(self, pictures: list[str], lines: Any, progress: gr.Progress = PROGRESS):
         """Add the items and empty the form.

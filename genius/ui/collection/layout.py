@@ -7,7 +7,6 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.map_data import read_maps
 from genius.index.check import DriftReport, advice
 from genius.index.contents import Contents
 from genius.index.store import Index
@@ -15,6 +14,7 @@ from genius.ui.collection import view
 from genius.ui.collection.editing import EditingForm
 from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context
+from genius.ui.common.formatting import count, tile
 from genius.ui.common.item_card import search_with_chosen
 
 PAGE_SIZE = 24  # items of a page
@@ -25,8 +25,8 @@ class CollectionCallbacks:
 
     def __init__(self, context: Context):
         self.engine, self.served = context.engine, context.served
-        self.dataset_names = lru_cache(1)(self.read_dataset_names)
-        self.contents_of = lru_cache(1)(lambda index: view.contents_view(Contents.of(index), self.dataset_names()))
+        names = {} if isinstance(context.maps, str) else context.maps.names  # of datasets
+        self.contents_of = lru_cache(1)(lambda index: view.contents_view(Contents.of(index), names))
         self.fit_of = lru_cache(1)(self.measure_fit)
 
     def prepare(self) -> None:
@@ -45,28 +45,27 @@ class CollectionCallbacks:
             raise UserError("There is no such page; reload the page.")
         return self.added_page(page)
 
-    def read_dataset_names(self) -> dict[int, str]:
-        """Names of datasets by number, which the maps of a run contain."""
-        try:
-            maps = read_maps(self.served.path)
-        except UserError:
-            maps = None
-        return dict(maps.names) if maps else {}
-
     def measure_fit(self, index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
         drift = DriftReport.of(index)
         return view.verdict(drift, advice(index, drift)), view.drift_view(drift)
 
     def added_page(self, page: int) -> dict[str, Any] | None:
-        """A page of the added items, newest first; the last one where there are fewer."""
+        """A page of the items that were added since training, newest first; the last one where there are fewer, None if
+        there are none."""
         index = self.engine.index
-        total = index.config.grown
-        pages = -(-total // PAGE_SIZE)
-        page = max(0, min(page, pages - 1))
+        if not index.config.grown:
+            return None
+        pages = -(-index.config.grown // PAGE_SIZE)
+        page = min(page, pages - 1)
         newest_first = np.arange(index.config.trained, index.n)[::-1]
         rows = newest_first[page * PAGE_SIZE : (page + 1) * PAGE_SIZE].tolist()
-        pictures = [index.thumbnail(row) for row in rows]
-        return view.added_items(rows, index.items(rows), pictures, total, page, pages, self.served.editable)
+        return {
+            "total": count(index.config.grown, "item"),
+            "page": page,
+            "pages": pages,
+            "editable": self.served.editable,
+            "tiles": [tile(row, item, index.thumbnail(row)) for row, item in zip(rows, index.items(rows), strict=True)],
+        }
 
 
 def collection_tab(context: Context, tab: gr.Tab) -> None:
@@ -77,6 +76,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         "What can be found here, and whether items that were added later fit the codes that were learned before. "
         "New items need no training.",
     )
+    added = Panel("collection-added", "collection/added_items.js", render=False)
     with gr.Row(elem_id="collection"):
         with gr.Column(scale=3, min_width=320):
             contents = Panel("collection-contents", "common/table.js")
@@ -84,10 +84,10 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
             verdict = Panel("collection-verdict", "collection/verdict.js")
         with gr.Column(scale=2, min_width=320, elem_id="collection-edit"):
             if served.editable:
-                form = EditingForm(context)
+                EditingForm(context, added)
             else:
                 Panel("collection-read-only", "collection/read_only.js", view.read_only(served.path))
-    added = Panel("collection-added", "collection/added_items.js")
+    added.render()
 
     for trigger in (tab.select, shared.changed.sent):
         trigger(
@@ -96,5 +96,3 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
     context.precompute.append(callbacks.prepare)
     added.turn(callbacks.on_turn, None, added, **UNLIMITED)
     search_with_chosen(added.use_as_query, shared)
-    if served.editable:
-        form.remove_from(added)

@@ -7,8 +7,8 @@ from typing import Any
 from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Added, Removed
-from genius.schema import Item, Modality
-from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table, tile
+from genius.schema import Modality
+from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
 
 MAX_UNKNOWN = 10  # ids that are listed
 MAX_ID_LENGTH = 100  # characters of an id that are shown
@@ -147,24 +147,3 @@ def read_only(run: Path) -> dict[str, Any]:
     run, current = run.resolve(), Path.cwd()
     name = run.relative_to(current) if run.is_relative_to(current) else run.name
     return {"commands": [command.replace("RUN", str(name)) for command in COMMANDS]}
-
-
-def added_items(
-    rows: Sequence[int],
-    items: Sequence[Item],
-    pictures: Sequence[bytes | None],
-    total: int,
-    page: int,
-    pages: int,
-    editable: bool,
-) -> dict[str, Any] | None:
-    """A page of the items that were added since training, newest first; None if there are none."""
-    if not total:
-        return None
-    return {
-        "total": count(total, "item"),
-        "page": page,
-        "pages": pages,
-        "editable": editable,
-        "tiles": [tile(row, item, picture) for row, item, picture in zip(rows, items, pictures, strict=True)],
-    }

@@ -18,6 +18,7 @@ from gradio.events import Dependency
 from genius.errors import UserError
 from genius.examples import Example, read_examples
 from genius.explore.code_names import CodeNamer
+from genius.explore.map_data import Maps, read_maps
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
@@ -185,6 +186,14 @@ class Context:
     # what to compute before visitors ask for it (Page.prepare)
     precompute: list[Callable[[], object]] = field(default_factory=list)
     targets: list[gr.Radio] = field(default_factory=list)  # choices among the modalities that the index holds
+
+    @cached_property
+    def maps(self) -> Maps | str:
+        """The maps of the run, or a sentence that says why there are none."""
+        try:
+            return read_maps(self.served.path) or "This run has no maps yet."
+        except UserError as error:
+            return str(error)
 
     @cached_property
     def namer(self) -> CodeNamer:

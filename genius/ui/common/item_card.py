@@ -29,12 +29,18 @@ class ItemCard(Panel):
         if not layout.get("render", True):
             return  # Gradio makes a copy for the visitor whose callback skips this panel; its events are wired already
 
-        def on_neighbour(event: gr.EventData):
-            return chosen_item_view(context.engine, event)
-
-        self.select(on_neighbour, None, self, **LATEST)
+        self.engine = context.engine
+        self.show(self.select)
         self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
         search_with_chosen(self.use_as_query, context.shared)
+
+    def show(self, choice: Callable[..., Dependency]) -> None:
+        """Show the item that an event names, the last one where several come."""
+
+        def on_item(event: gr.EventData):
+            return item_card_view(self.engine, getattr(event, "id", None))
+
+        choice(on_item, None, self, **LATEST)
 
 
 def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
@@ -53,11 +59,6 @@ def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
             for near in known["neighbours"]
         ],
     }
-
-
-def chosen_item_view(engine: Engine, event: gr.EventData) -> dict[str, Any]:
-    """The data of the panel for the item that an event names. Raises UserError if there is no such item."""
-    return item_card_view(engine, getattr(event, "id", None))
 
 
 def on_code(event: gr.EventData) -> str:

@@ -19,7 +19,6 @@ from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import MODALITY_PLURALS, describe_query
-from genius.ui.common.item_card import chosen_item_view
 
 ENCODING_STAGES = ("encode", "fuse")  # that all systems share
 PROGRESS = gr.Progress()  # a callback gets one if it is a default argument
@@ -84,12 +83,8 @@ class CompareCallbacks:
 
     def on_open(self, last: LastQuery | None):
         """Name the last search on its button."""
-        return gr.Button(
-            "Compare my last search" + (f": {last.description}" if last else ""), interactive=last is not None
-        )
-
-    def on_item(self, event: gr.EventData):
-        return chosen_item_view(self.engine, event)
+        described = f": {last.description}" if last else ""
+        return gr.Button(f"Compare my last search{described}", interactive=last is not None)
 
     def encode(self, query: Query, title: str, modality: Modality | None = None) -> ComparedQuery:
         encoded = self.engine.encode([query])
@@ -124,7 +119,9 @@ def comparison_view(
     numbers, slowest = range(len(by_system)), max(results.total for results in by_system)
     return {
         "sentence": _sentence(title, agreement),
-        "encoding": _encoding_sentence(encoding),
+        "encoding": f"It leaves out what is the same for all, turning the query into numbers: {_stage_times(encoding)}."
+        if encoding
+        else "The query was already encoded.",
         "reference": next(number for number in numbers if by_system[number].system is FLAT),
         "systems": [_system_view(by_system[number], agreement, number, slowest) for number in numbers],
         "agreement": [[_pair_view(agreement, first, second) for second in numbers] for first in numbers],
@@ -149,12 +146,6 @@ def _sentence(title: str, agreement: Agreement) -> str:
         f"For {title}, the {len(agreement.ranks)} ways found {items}: "
         f"{by_all:,} by all of them, {by_one:,} by only one."
     )
-
-
-def _encoding_sentence(milliseconds: Mapping[str, float]) -> str:
-    if not milliseconds:
-        return "The query was already encoded."
-    return f"It leaves out what is the same for all, turning the query into numbers: {_stage_times(milliseconds)}."
 
 
 def _stage_times(milliseconds: Mapping[str, float]) -> str:

@@ -8,7 +8,6 @@ from genius.explore.comparison import Comparison
 from genius.search.checks import MAX_BEAMS
 from genius.ui.common.components import (
     BEAMS_NOTE,
-    LATEST,
     UNQUEUED,
     Panel,
     introduction,
@@ -69,7 +68,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         built.success(callback, [*inputs, *settings], [*more, *outputs], **one_at_a_time)
     named = tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
     named.then(None, None, None, js=COMPARE_AT_ONCE, **UNQUEUED)
-    panel.select(callbacks.on_item, None, item_card, **LATEST)
+    item_card.show(panel.select)
 
 
 def hnsw_choice(comparison: Comparison) -> gr.Checkbox:

@@ -18,7 +18,7 @@ from genius.schema import Item
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
-from genius.ui.common.item_card import chosen_item_view, item_card_view
+from genius.ui.common.item_card import item_card_view
 from genius.ui.map import view
 from genius.ui.map.figure import (
     Drawing,
@@ -61,16 +61,13 @@ class MapCallbacks:
         if name == BEFORE_AND_AFTER:
             (before, *_), (after, note, table) = (self.on_map(each, color, level, queries, last) for each in self.both)
             return side_by_side(before, after, ("Before: everything", f"After: all {self.levels} codes")), note, table
-        index = self.engine.index
-        level = level if color == "code" else 1
+        index, level = self.engine.index, level if color == "code" else 1
         if last is None:
             return self.cached_map(index, name, color, level, queries)
         palette = self.palette_of(index)
         cosines = palette.similarity(last.result.embedding)
-        if color == "query":
-            figure, note, table = self.draw(index, name, color, level, queries, cosines)  # nobody else has this query
-        else:
-            figure, note, table = self.cached_map(index, name, color, level, queries)
+        own = (cosines,) if color == "query" else ()  # which nobody else has
+        figure, note, table = (self.draw if own else self.cached_map)(index, name, color, level, queries, *own)
         point_of = {int(row): point for point, row in enumerate(palette.rows) if row >= 0}
         results = [point_of.get(hit.row, -1) for hit in last.result.hits]
         query = PlacedQuery(last.description, *nearest_points(cosines), results)
@@ -83,16 +80,7 @@ class MapCallbacks:
         """The figure without the visitor's query, the note, the table. cosines (m,): of a query, for color "query"."""
         number, palette = self.view_names.index(name), self.palette_of(index)
         groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
-        drawing = Drawing(
-            self.maps,
-            number,
-            palette.modalities,
-            groups,
-            by_modality,
-            cosines,
-            show_queries=queries != "hidden",
-            show_answers=queries == "answers",
-        )
+        drawing = Drawing(self.maps, number, palette.modalities, groups, by_modality, cosines, queries)
         figure = map_figure(drawing).to_dict()
         if names := self.named_groups(palette):
             figure["data"].append(group_names(names, self.maps, number))
@@ -151,9 +139,6 @@ class MapCallbacks:
         answers = index.items(rows[rows >= 0])
         return view.query_view(query, answers), item_card_view(self.engine, answers[0].id) if answers else None
 
-    def on_answer(self, event: gr.EventData):
-        return chosen_item_view(self.engine, event)
-
     def on_lasso(self, event: gr.EventData) -> Selection:
         """Select the items among the points inside; an empty lasso clears the selection."""
         sent, total = getattr(event, "points", None) or [], getattr(event, "total", 0)
@@ -197,9 +182,10 @@ class MapCallbacks:
         tiles = [
             tile(row, item, index.thumbnail(row)) for row, item in zip(saved[:MAX_TILES].tolist(), items, strict=False)
         ]
+        whole = len(tiles) == len(rows)
         return (
             view.selection_view(label, len(rows), self.words(index, saved, items), items, index.codes(saved)),
-            view.tiles_view(tiles, len(rows)),
+            {"groups": [{"title": "All of them" if whole else f"The first {len(tiles)}", "note": "", "tiles": tiles}]},
         )
 
     def words(self, index: Index, rows: np.ndarray, items: Sequence[Item]) -> list[Word]:
@@ -217,8 +203,3 @@ def cached_for_index(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute(index, …)`, whose last results are cached for as long as the index is the current one."""
     cache_of = lru_cache(1)(lambda index: lru_cache(CACHE_SIZE)(partial(compute, index)))
     return lambda index, *arguments: cache_of(index)(*arguments)
-
-
-def on_color(color: str):
-    """Show the choice of a level where it has an effect."""
-    return gr.Slider(visible=color == "code")

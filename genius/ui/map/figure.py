@@ -47,8 +47,7 @@ class Drawing:
     groups: Sequence[Group]  # of the items that are drawn
     by_modality: bool = False  # the groups are the modalities
     values: np.ndarray | None = None  # (m,) instead of the colors of groups
-    show_queries: bool = True
-    show_answers: bool = False  # by a line from each query to its first answer that is drawn
+    queries: str = "drawn"  # or "hidden", or "answers": with a line to the first answer that is drawn
 
 
 def map_figure(drawing: Drawing) -> Figure:
@@ -58,7 +57,7 @@ def map_figure(drawing: Drawing) -> Figure:
     traces = _item_traces(drawing, places)
     if drawing.values is not None:
         traces = [_color_bar(*_valued_points(drawing)[1]), *traces]
-    if drawing.show_queries and len(query_places):
+    if drawing.queries != "hidden" and len(query_places):
         traces += _query_traces(drawing, places, query_places)
     return base_layout(Figure(traces)).update_layout(
         uirevision="map",
@@ -164,34 +163,25 @@ def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray
         opacity=0.6,
         hovertemplate="a question<extra></extra>",
     )
-    return [_answer_lines(drawing.maps, places, query_places), crosses] if drawing.show_answers else [crosses]
+    return [_answer_lines(drawing.maps, places, query_places)] * (drawing.queries == "answers") + [crosses]
 
 
 def _answer_lines(maps: Maps, places: np.ndarray, query_places: np.ndarray) -> Scatter:
-    """A line from each query to its first answer that is drawn."""
-    starts, ends = [], []
+    """A line from each query to its first answer that is drawn, with a gap after each."""
+    ends = []
     for query, place in zip(maps.queries, query_places, strict=True):
-        points = maps.points(query.answers)
-        if len(points):
-            starts.append(place)
-            ends.append(places[points[0]])
-    x, y = _lines(np.reshape(starts, (-1, 2)), np.reshape(ends, (-1, 2)))
+        if len(points := maps.points(query.answers)):
+            ends += [place, places[points[0]], np.full(2, np.nan)]
+    lines = np.reshape(ends, (-1, 2)).astype(np.float32)
     return Scatter(
-        x=x,
-        y=y,
+        x=lines[:, 0],
+        y=lines[:, 1],
         mode="lines",
         hoverinfo="skip",
         line={"color": QUERY_COLOR, "width": 0.6},
         opacity=0.35,
         name="query to answer",
     )
-
-
-def _lines(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """x and y of one trace that draws a line for each pair of points (n, 2), with a gap (NaN) after each."""
-    lines = np.full((len(ends), 3, 2), np.nan, dtype=np.float32)
-    lines[:, 0], lines[:, 1] = starts, ends
-    return lines[..., 0].ravel(), lines[..., 1].ravel()
 
 
 def last_query_traces(query: PlacedQuery, maps: Maps, view: int) -> list[dict[str, Any]]:

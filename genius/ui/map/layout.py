@@ -2,13 +2,12 @@
 
 import gradio as gr
 
-from genius.errors import UserError
-from genius.explore.map_data import COMMAND, read_maps
+from genius.explore.map_data import COMMAND
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PlotlyFigure
 from genius.ui.common.item_card import ItemCard
-from genius.ui.map.callbacks import BEFORE_AND_AFTER, MapCallbacks, on_color
+from genius.ui.map.callbacks import BEFORE_AND_AFTER, MapCallbacks
 from genius.ui.map.view import view_label
 
 COLOR_CHOICES = [
@@ -28,20 +27,15 @@ SET_DRAG_MODE = """mode => document.querySelector('#map-figure .figure-host')
 
 def map_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Tab and wire it."""
-    maps, reason = None, "This run has no maps yet."
-    try:
-        maps = read_maps(context.served.path)
-    except UserError as error:
-        reason = str(error)
-    if maps is None:
+    if isinstance(context.maps, str):
         command = COMMAND.replace("RUN", context.served.name)
-        Panel("map-missing", "map/no_maps.js", {"reason": reason, "command": command})
+        Panel("map-missing", "map/no_maps.js", {"reason": context.maps, "command": command})
         return
-    shared, callbacks = context.shared, MapCallbacks(context, maps)
+    shared, callbacks = context.shared, MapCallbacks(context, context.maps)
     levels = callbacks.levels
 
     view = gr.Radio(
-        [(view_label(map_view, levels), map_view.name) for map_view in maps.views]
+        [(view_label(map_view, levels), map_view.name) for map_view in context.maps.views]
         + [("Before and after codes", BEFORE_AND_AFTER)] * callbacks.has_both,
         value=callbacks.view_names[0],
         label="How much of each item is kept",
@@ -49,7 +43,18 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     )
     with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
         color = gr.Dropdown(COLOR_CHOICES, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
-        level = level_slider(levels)
+        level = gr.Slider(
+            1,
+            max(levels - 1, 2),  # it cannot hold a single value
+            value=1,
+            step=1,
+            label="Level of the code",
+            interactive=levels > 2,
+            visible=False,  # until items are colored by a code
+            elem_id="map-level",
+            scale=2,
+            min_width=150,
+        )
         queries = gr.Dropdown(
             QUERY_CHOICES, value="drawn", label="Questions", elem_id="map-queries", scale=2, min_width=150
         )
@@ -81,24 +86,9 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     shared.map_view.sent(callbacks.on_view, shared.map_view, view, **UNQUEUED)
     tab.select(None, drag, drag, js=FIRST_DRAG_MODE, **UNQUEUED)
     drag.input(None, drag, None, js=SET_DRAG_MODE, **UNQUEUED)
-    color.change(on_color, color, level, **UNQUEUED)
+    color.change(lambda color: gr.Slider(visible=color == "code"), color, level, **UNQUEUED)
     figure.select(callbacks.on_point, None, [query, item], **LATEST)
     figure.lasso(callbacks.on_lasso, None, [selection, gallery], **LATEST_WITH_PROGRESS)
     table.select(callbacks.on_group, [color, level], [selection, gallery], **LATEST_WITH_PROGRESS)
-    gr.on([query.select, gallery.select], callbacks.on_answer, None, item, **LATEST)
-
-
-def level_slider(levels: int) -> gr.Slider:
-    """Shown where items are colored by a code. Two levels leave no choice, and a slider cannot hold a single value."""
-    return gr.Slider(
-        1,
-        max(levels - 1, 2),
-        value=1,
-        step=1,
-        label="Level of the code",
-        interactive=levels > 2,
-        visible=False,
-        elem_id="map-level",
-        scale=2,
-        min_width=150,
-    )
+    for panel in (query, gallery):
+        item.show(panel.select)

@@ -37,11 +37,11 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
     """
     maps, view = palette.maps, palette.maps.views[number]
     sentences = ["There is no search yet, so the colors show the kind of item."] if query_missing else []
-    sentences.append(
+    sentences += [
         "Click a point to see its item. To see many, choose Select in the settings and draw around them, or choose a "
-        "color in the table."
-    )
-    sentences += _vectors_sentences(palette, view, levels)
+        "color in the table.",
+        _vectors_sentence(palette, view, levels),
+    ]
     distinct = len(np.unique(maps.places[number][palette.points], axis=0))
     if distinct < len(palette.points):
         places = f"{distinct:,} different points" if distinct > 1 else "one point"
@@ -55,21 +55,21 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
     return {"sentences": sentences, "table": health_table(maps, palette.index.n) if view.depth == levels else None}
 
 
-def _vectors_sentences(palette: Palette, view: View, levels: int) -> list[str]:
+def _vectors_sentence(palette: Palette, view: View, levels: int) -> str:
     """From which vectors the map is made, and of how many items."""
     n = palette.index.n
     items = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
     if not view.depth:
-        return [
+        return (
             f"The features of {items}: the numbers that the model makes of words and picture, before there are codes."
-        ]
+        )
     if view.contrastive:
         codes = f"all {levels} codes" if view.depth == levels else f"the first {view.depth} of {levels} codes"
-        return [f"What {codes} keep of {items}: the sum of their codewords, the vectors that the codes stand for."]
-    return [
+        return f"What {codes} keep of {items}: the sum of their codewords, the vectors that the codes stand for."
+    return (
         f"What all {levels} codes keep of {items} if training does not draw questions and answers together "
         "(no contrastive loss, supplement C.1 of the paper)."
-    ]
+    )
 
 
 def health_table(maps: Maps, shown: int) -> dict[str, Any]:
@@ -135,12 +135,6 @@ def selection_view(
             for word in words
         ],
     }
-
-
-def tiles_view(tiles: Sequence[dict[str, Any]], total: int) -> dict[str, Any]:
-    """The first items of a selection, each as `formatting.tile` gives it."""
-    title = "All of them" if len(tiles) == total else f"The first {len(tiles)}"
-    return {"groups": [{"title": title, "note": "", "tiles": list(tiles)}]}
 
 
 def item_files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:

@@ -38,9 +38,7 @@ def _marks(plot: Plot) -> Figure:
     figure = base_layout(Figure())
     measured = [series for series in plot.series if not _is_published(series, plot)]
     shown = [series.name for series in measured if series.shown]
-    numbered = shown + [
-        series.name for series in measured if not series.shown
-    ]  # what is seen at first differs in color
+    numbered = shown + [series.name for series in measured if not series.shown]  # what is seen at first differs
     step = min(MARK_OFFSET, MARK_ROOM / max(1, len(shown)))
     for series in plot.series:
         name = series.name.removeprefix(PUBLISHED) if _is_published(series, plot) else series.name

@@ -83,13 +83,12 @@ def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
 
 
 def table_view(table: Table) -> dict[str, Any]:
-    """A table as the panel draws it; bold: [row, column] of the best cells; words: which columns hold texts."""
-    bold = [[row, at] for row, best in enumerate(table.bold()) for at, is_best in enumerate(best) if is_best]
+    """A table as the panel draws it; bold: of each row, which cells are best; words: which columns hold texts."""
     return {
         "title": table.title,
         "note": table.note,
         "columns": table.headings(),
         "rows": table.texts(),
         "words": table.words(),
-        "bold": bold,
+        "bold": table.bold(),
     }

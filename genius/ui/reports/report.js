@@ -3,14 +3,13 @@ const prose = text => text.split(/(\*[^*\n]+\*|`[^`\n]+`)/).map((part, place) =>
   place % 2 ? node(part[0] === '*' ? 'em' : 'code', {}, part.slice(1, -1)) : part);
 const note = text => node('p', {class: 'note'}, ...prose(text));
 
-const cell = (tag, words, text, attributes = {}) => node(tag, {class: words ? 'word' : 'figure', ...attributes}, text);
+const cell = (words, text, best) => node('td', {class: `${words ? 'word' : 'figure'}${best ? ' best' : ''}`}, text);
 
 const table = ({title, note: about, columns, rows, words, bold}) => {
-  const made = node('table', {},
-    node('thead', {}, node('tr', {}, ...columns.map((name, place) => cell('th', words[place], name, {scope: 'col'})))),
-    node('tbody', {}, ...rows.map(row => node('tr', {}, ...row.map((text, place) => cell('td', words[place], text))))));
-  for (const [row, place] of bold) made.tBodies[0].rows[row].cells[place].classList.add('best');
-  return node('section', {}, ...about ? [note(about)] : [], scrollRegion(title, 'scroll', made));
+  const head = columns.map((name, place) => node('th', {scope: 'col', class: words[place] ? 'word' : 'figure'}, name));
+  const body = rows.map((row, at) => node('tr', {}, ...row.map((text, place) => cell(words[place], text, bold[at][place]))));
+  return node('section', {}, ...about ? [note(about)] : [], scrollRegion(title, 'scroll',
+    node('table', {}, node('thead', {}, node('tr', {}, ...head)), node('tbody', {}, ...body))));
 };
 
 // Its content is made when it is opened; `opened` remembers which ones are, across a change of the reports.

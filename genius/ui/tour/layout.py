@@ -15,7 +15,6 @@ import pandas as pd
 from genius.errors import UserError
 from genius.examples import Example
 from genius.explore.code_patterns import format_pattern
-from genius.explore.map_data import View, read_maps
 from genius.explore.tour import Tour, TourStep, tour_of
 from genius.index.store import Index
 from genius.ui.common.components import LATEST, UNQUEUED, Panel
@@ -28,21 +27,21 @@ STEPS = pd.read_csv(Path(__file__).with_name("steps.tsv"), sep="\t", quoting=csv
 NOTHING = "This run has nothing for a tour: it needs examples, pictures whose IDs begin alike, or maps."
 
 
-def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], several: Example | None) -> dict[str, Any]:
+def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], examples: Sequence[Example]) -> dict[str, Any]:
     """What tour.js draws at a step, numbered from 1.
 
-    items: the two of TourStep.SHARED, as `tile` gives them, with "codes". several: the example of
-    TourStep.INSTRUCTIONS.
+    items: the two of TourStep.SHARED, as `tile` gives them, with "codes".
     """
-    step = tour.steps[number - 1]
-    title, text = words(tour, step, len(several.instructions) if several else 0)
+    step, several = tour.steps[number - 1], None if tour.several is None else examples[tour.several]
+    title, text = STEPS.loc[step, ["title", "text"]]
+    spelled = {"instructions": spell(len(several.instructions) if several else 0), "shared": spell(len(tour.shared))}
     asked = several.picture if several and step == TourStep.INSTRUCTIONS else None  # scrolled out of view by `reveals`
     return {
         "number": number,
         "of": len(tour.steps),
         "step": step,
-        "title": title,
-        "text": text,
+        "title": title.format(**spelled),
+        "text": text.format(**spelled, pattern=format_pattern(tour.pattern)),
         "reveals": STEPS.reveals[step],
         "picture": data_uri(small_webp(asked)) if asked else None,
         "pair": [{**item, "shared": shared_prefix(*(shown["codes"] for shown in items))} for item in items]
@@ -57,13 +56,6 @@ def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], several:
     }
 
 
-def words(tour: Tour, step: TourStep, instructions: int) -> tuple[str, str]:
-    """Title and text of a step."""
-    spelled = {"instructions": spell(instructions), "shared": spell(len(tour.shared))}
-    title, text = STEPS.loc[step, ["title", "text"]]
-    return title.format(**spelled), text.format(**spelled, pattern=format_pattern(tour.pattern))
-
-
 def spell(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
@@ -72,12 +64,9 @@ class TourCallbacks:
     """The callbacks of one page. They keep nothing of a visitor, only what follows from the current index."""
 
     def __init__(self, context: Context):
-        self.engine, self.served = context.engine, context.served
-        self.views = views_of(context)
-        self.tour_of = lru_cache(1)(self.choose)
-
-    def choose(self, index: Index) -> Tour:
-        return tour_of(index, self.served.examples, self.views)
+        self.engine, self.examples = context.engine, context.served.examples
+        views = () if isinstance(context.maps, str) else context.maps.views
+        self.tour_of = lru_cache(1)(lambda index: tour_of(index, self.examples, views))
 
     def on_step(self, number: Any) -> tuple[Any, ...]:
         """The panel at a step, from 1 on, and the signals that show it in the page. Raises UserError without steps."""
@@ -89,7 +78,7 @@ class TourCallbacks:
         step = tour.steps[number - 1]
         searched = {TourStep.INSTRUCTIONS: tour.several, TourStep.STRIP: tour.single}.get(step)
         return (
-            step_view(tour, number, self.pair(index, tour), self.several(tour)),
+            step_view(tour, number, self.pair(index, tour), self.examples),
             None if searched is None else {"example": str(searched)},
             {
                 TourStep.SHARED: format_pattern(tour.shared, "."),
@@ -115,22 +104,10 @@ class TourCallbacks:
             for row, item, codes in zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
         ]
 
-    def several(self, tour: Tour) -> Example | None:
-        return None if tour.several is None else self.served.examples[tour.several]
-
 
 def on_view(event: gr.EventData) -> str:
     """The name of the map to show."""
     return str(getattr(event, "name", ""))
-
-
-def views_of(context: Context) -> tuple[View, ...]:
-    """The maps of the run; none if it has none, or they cannot be read, which the Map tab says."""
-    try:
-        maps = read_maps(context.served.path)
-    except UserError:
-        return ()
-    return maps.views if maps else ()
 
 
 def tour_panel(context: Context, header: Panel) -> None:

@@ -27,7 +27,7 @@ def test_a_new_report_appears_without_a_change_of_the_page(tmp_path):
     (table,) = zebras["tables"]
     assert table["columns"] == ["dataset", "dense, %", "beam, %"] and table["words"] == [True, False, False]
     assert table["rows"] == [[HOSTILE, "50.0 [45.0, 55.0]", "–"], ["photos", "30.0 [20.0, 40.0]", "25.0"]]
-    assert table["bold"] == [[0, 1]]
+    assert table["bold"] == [[False, True, False], [False, False, False]]
 
 
 def test_a_missing_main_report_names_its_command_and_other_missing_ones_are_left_out(tmp_path):
