@@ -239,8 +239,7 @@ def test_an_index_of_one_pool_holds_its_items_with_their_own_codes_and_thumbnail
 
 
 def test_a_pool_with_an_item_that_was_not_encoded_is_refused(collection, tmp_path):
-    shutil.copytree(collection.root, tmp_path / "wrong")
-    wrong = Collection(tmp_path / "wrong")
+    wrong = Collection(shutil.copytree(collection.root, tmp_path / "wrong"))
     candidates = CandidateTable.read(wrong)
     with wrong.pool_files()["shapes_task3"].open("a") as pool:
         pool.write('{"did": "0:999", "txt": "new", "img_path": null, "modality": "text", "src_content": ""}\n')

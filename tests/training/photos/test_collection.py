@@ -137,17 +137,15 @@ def test_a_photograph_finds_the_entries_of_its_captions_and_of_its_predicted_cla
 
 def test_every_row_has_ten_phrasings_and_two_that_are_held_out(photos):
     trained, held_out = photos.instructions(), photos.held_out_instructions()
-    targets = {task: target for task, (_, target) in TASKS.items()}
     for row in photos.rows():
-        key = next(key for key in trained if key == (row.dataset_id, TASKS[row.task][0], targets[row.task]))
+        key = (row.dataset_id, *TASKS[row.task])
         assert len(trained[key]) >= 10 and len(held_out[key]) == 2
         assert not set(trained[key]) & set(held_out[key])
     assert {query for _, query, _ in trained} == set(Modality)
 
 
 def test_a_missing_set_is_named(sets, tmp_path):
-    data = tmp_path / "data"
-    shutil.copytree(sets, data)
+    data = shutil.copytree(sets, tmp_path / "data")
     shutil.rmtree(data / "visual7w")
     with pytest.raises(UserError, match="has no folder visual7w; the photo collection needs flickr8k, fashion"):
         build_photo_collection(data, tmp_path / "c")
