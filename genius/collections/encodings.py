@@ -1,17 +1,19 @@
-"""Decode texts that are not UTF-8: UTF-16, and the code pages in which Windows still writes tables and captions."""
+"""Decode texts that are not UTF-8: UTF-16, and the code pages in which programs still write tables and captions."""
 
 import codecs
 import re
-from itertools import pairwise
 from pathlib import Path
 
 from genius.collections.lines import LineError
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+WESTERN = ["äöüßàâæçéèêëîïôœùûÿ", "ñáéíóúüãõâêôçàºª¿¡", "åäöæøéàèìíòóùú"]
 LATIN = {  # code page -> letters besides a to z, of each language or of some that share most; the likely ones first
-    "cp1252": ["äöüßàâæçéèêëîïôœùûÿ", "ñáéíóúüãõâêôçàºª¿¡", "åäöæøéàèìíòóùú"],
+    "cp1252": WESTERN,
+    "mac_roman": WESTERN,
     "cp1250": ["ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕô", "áéíóöőúüű", "čćđšžăâîşţ"],
     "cp1254": ["çğıöşüâîû"],
+    "cp850": WESTERN,
 }
 OTHERS = {  # code page -> letters of another script, and which of them are vowels, where those are written
     "cp1251": ("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў", "аеиоуыэюяёіїє"),
@@ -44,7 +46,7 @@ def decoded(data: bytes, file: Path) -> tuple[str, str]:
 
 
 def code_page_note(what: str, page: str) -> str:
-    return f"{what}: not UTF-8, read as {page}, a code page of Windows; if letters are wrong, save as UTF-8"
+    return f"{what}: not UTF-8, read as {page}; if letters are wrong, save as UTF-8"
 
 
 def code_page(data: bytes) -> str | None:
@@ -68,7 +70,7 @@ def _looks_right(word: str, page: str) -> float:
     strange = [sign.lower() for sign in word if not sign.isascii()]
     if page in COMMON:
         return sum(sign.encode(page)[0] in COMMON[page] for sign in strange) / len(strange)
-    if any(small.islower() and large.isupper() for small, large in pairwise(word)):
+    if word[1:] != word[1:].lower() and word != word.upper():  # a capital within a word
         return 0
     if page in LATIN:
         is_word = any(sign.isascii() for sign in word) or word.lower() in "àèéóòå"

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -21,8 +22,8 @@ UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not
 MISSING, WEB = "missing", "web address"  # of a name in a table
 ELSEWHERE = re.compile(r"(file:|https?:/)?/|[a-z]:/|~/", re.IGNORECASE)  # begins a path of a disk, or an address
 HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
-    ["@eadir", "__macosx", "#recycle", "#snapshot", "@recycle", "@recently-snapshot"],
-    ["$recycle.bin", "system volume information"],
+    ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
+    ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
 )
 RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers", ".parquet"})
@@ -75,7 +76,8 @@ class Folder:
                 continue
             self.files.add(file)
             suffix = Path(file).suffix.lower()
-            if suffix in SUFFIXES or (not suffix and self._looks_like_a_picture(file)):
+            unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - RAW - SHEETS  # what some programs call a JPEG
+            if suffix in SUFFIXES or (unsure and self._looks_like_a_picture(file)):
                 if file == file.encode(errors="ignore").decode():
                     self.images.append(file)
                 else:
@@ -85,7 +87,7 @@ class Folder:
                 self.others.append(FileReport(file, UNSUPPORTED, _remedy(suffix)))
             else:
                 self.others.append(FileReport(file, OTHER))
-        self._alike = {form: self._by_form(form) for form in (_plain, _folded, _look)}
+        self._alike = {form: self._by_form(form) for form in (_plain, _folded, _stem, _look)}
 
     def __contains__(self, file: str) -> bool:
         return file in self.files
@@ -98,11 +100,14 @@ class Folder:
         if name in self.files or os.path.isfile(self.root / name):
             return name
         for form in (_plain, _folded):
-            fits = self._alike[form].get(form(name), ())
+            fits = sorted(self._alike[form].get(form(name), ()))
             if len(fits) > 1:
                 raise UserError(f"{quoted(name)} may be any of {', '.join(map(quoted, fits))}; name one exactly")
             if fits:
                 return fits[0]
+        fits = self._alike[_stem].get(_stem(name), ())
+        if len(fits) == 1 and Path(name).suffix.lower() in ("", *SUFFIXES, *UNSUPPORTED_SUFFIXES):
+            return fits[0]  # of a name without its suffix, or of a picture that was saved in another format
         for file in self._alike[_look].get(_look(name), ()):
             raise UserError(f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}")
         return None
@@ -113,9 +118,19 @@ class Folder:
         parts = urlsplit(path).path.split("/") if "://" in path else path.split("/")
         return next(filter(None, (self.find("/".join(parts[at:])) for at in range(1, len(parts)))), None)
 
+    def base_of(self, name: str) -> str | None:
+        """The folder from which a name is that of a picture, if there is exactly one, or it is this one."""
+        with suppress(UserError):
+            found = [base for base in self._bases if name and self.find(str(base / name))]
+            return str(found[0]) if len(found) == 1 or PurePosixPath() in found else None
+        return None
+
+    def names_picture(self, name: str) -> bool:
+        return self.base_of(name) is not None
+
     def missing(self, name: str, line: int) -> FileReport:
         """What is said of a picture that a table names in this line, but that is not here."""
-        detail = f"{quoted(name)} in line {line}"
+        detail = f"line {line} names none" if name == f"(line {line})" else f"{quoted(name)} in line {line}"
         if other := self._by_name.get(PurePosixPath(name.replace("\\", "/")).name):
             detail += f" (there is {quoted(other)})"
         if name.lower().startswith(("http://", "https://")):
@@ -130,6 +145,10 @@ class Folder:
             for other in self.others
             if other.file not in images
         ]
+
+    @cached_property
+    def _bases(self) -> list[PurePosixPath]:
+        return sorted({base for image in self.images for base in PurePosixPath(image).parents})
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
@@ -174,7 +193,7 @@ class Folder:
 
     def _by_form(self, form: Callable[[str], str]) -> dict[str, list[str]]:
         files: dict[str, list[str]] = {}
-        for file in self.files:
+        for file in self.files if form is not _stem else self.images:
             files.setdefault(form(file), []).append(file)
         return files
 
@@ -225,6 +244,10 @@ def _plain(name: str) -> str:
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", _plain(unquote(name)).casefold())
+
+
+def _stem(name: str) -> str:
+    return _folded(name).removesuffix(Path(name).suffix.lower())
 
 
 def _look(name: str) -> str:

@@ -20,7 +20,7 @@ from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
 from genius.collections.tables import SUFFIXES as TABLES
-from genius.collections.tables import Cells, table_rows
+from genius.collections.tables import Cells, names_images, table_rows
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
@@ -81,23 +81,21 @@ def read_source(root: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
     if not root.is_dir():
         raise UserError(f"{root} is not a folder; a source is a folder of images, with or without a table")
-    table, folder, notes = _find_table(root), Folder(root), list[str]()
-    texts = {PAIRS}  # files that are used, besides images
-    if table is None:
-        inner = [PurePosixPath(file) for file in sorted(folder.files) if PurePosixPath(file).name in METADATA]
-    else:
-        inner = [PurePosixPath(table.name)]
+    folder, notes = Folder(root), list[str]()
+    karpathy, tables = find_karpathy(root), _find_tables(root, folder)
+    texts = {PAIRS, *tables}  # files that are used, besides images
     records, missing = list[Record](), list[Record]()
-    if table is None and (karpathy := find_karpathy(root)):
-        table, inner = karpathy, []
+    if karpathy and not tables:
         records = _merge(folder, karpathy, karpathy_rows(karpathy), missing, notes, PurePosixPath())
-    for file in inner:
-        table = table or root / file
-        records += _merge(folder, root / file, table_rows(root / file, notes), missing, notes, file.parent)
-    texts |= {file.as_posix() for file in inner}
+    for name in tables:
+        rows = table_rows(root / name, notes, folder.names_picture)
+        records += _merge(folder, root / name, rows, missing, notes, PurePosixPath(name).parent)
+    table = root / tables[0] if tables else karpathy
     if table is None:
         records = [Record(id=path, image=path, line=0) for path in folder.images]
         texts |= _read_captions(folder, records, notes)
+        for name in [name for name in folder.files if name.lower().endswith(TABLES)][:1]:
+            notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
     lost = [folder.missing(record.image, record.line) for record in missing]
     others = [*lost, *folder.unused({record.image for record in records}, texts)]
     if lost and not records:
@@ -113,36 +111,43 @@ def read_source(root: Path) -> Source:
     return Source(root, table, records, composed, others, missing, notes)
 
 
-def _find_table(folder: Path) -> Path | None:
-    if (folder / "manifest.jsonl").is_file():
-        return folder / "manifest.jsonl"
-    tables = sorted(
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() in TABLES and file.is_file() and file.name != PAIRS and not file.name.startswith(".")
-    )
+def _find_tables(root: Path, folder: Folder) -> list[str]:
+    """The table of a folder, or those in its folders."""
+    if "manifest.jsonl" in folder:
+        return ["manifest.jsonl"]
+    files = [name for name in sorted(folder.files) if name != PAIRS]
+    here = [name for name in files if "/" not in name]
+    tables = [name for name in here if name.lower().endswith(TABLES)]
+    if not tables and find_karpathy(root) is None:
+        others = [name for name in here if name.lower().endswith((".txt", ".json"))]
+        tables = [name for name in others if names_images(root / name, folder.names_picture)]
     if len(tables) > 1:
         raise UserError(
-            f"{folder} has several tables ({', '.join(file.name for file in tables)}); "
-            "keep one, or rename the right one to manifest.jsonl"
+            f"{root} has several tables ({', '.join(tables)}); keep one, or rename the right one to manifest.jsonl"
         )
-    return tables[0] if tables else None
+    inner = [name for name in files if PurePosixPath(name).name in METADATA]
+    return tables or inner
 
 
 def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
     """Read the text files beside images, which are their captions; returns their names."""
     pages: Counter[str] = Counter()
-    texts = set()
+    texts, unread = set[str](), list[str]()
     for record in records:
         stem = record.image.removesuffix(PurePosixPath(record.image).suffix)
         names = (*(stem + suffix for suffix in (".txt", ".TXT", ".caption")), record.image + ".txt")
         if name := next((name for name in names if name in folder), None):
+            try:
+                text, page = decoded(file_bytes(folder.root / name), folder.root / name)
+            except LineError as error:
+                unread.append(str(error))
+                continue
             texts.add(name)
-            text, page = decoded(file_bytes(folder.root / name), folder.root / name)
             pages[page] += 1
             record.captions = [_clean(text)] if _clean(text) else []
     if texts:
         notes.append(f"{len(texts):,} text files beside images are their captions")
+    notes += [f"{len(unread):,} cannot be read; the first: {text}" for text in unread[:1]]
     notes += [code_page_note(f"{count:,} of them", page) for page, count in pages.items() if page]
     return texts
 
@@ -162,12 +167,9 @@ def _merge(
         return [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
 
     files = found(inside)
-    if rows and not any(files):
-        ends = [file for file in folder.files if file.endswith(f"/{names[0]}")]
-        if len(ends) == 1:
-            base = PurePosixPath(ends[0].removesuffix(names[0]))
-            notes.append(f"{table.name}: its paths are read from the folder {base}")
-            files = found(base)
+    if rows and not any(files) and (base := folder.base_of(names[0])):
+        notes.append(f"{table.name}: its paths are read from the folder {base}")
+        files = found(PurePosixPath(base))
     by_image: dict[str, Record] = {}
     ids: set[str] = set()
     for (number, _, texts, row), name, file in zip(rows, names, files, strict=True):
@@ -178,7 +180,7 @@ def _merge(
                 raise LineError(table, number, f"the id {record.id!r} is repeated")
             ids.add(record.id)
             by_image[record.image] = record
-        elif record.captions and not record.qa and record.split == known.split:
+        elif (record.captions or record.id == known.id) and not record.qa and record.split == known.split:
             known.captions = list(dict.fromkeys(known.captions + record.captions))
         else:
             repeated = f"the image {quoted(record.image)} is repeated"
@@ -228,6 +230,11 @@ def _clean(text: str) -> str:
     return " ".join(text.replace("\0", " ").split())
 
 
+def _as_text(value: Any) -> Any:
+    """Nothing is an empty text, and a number is its digits."""
+    return "" if value is None else str(value) if isinstance(value, int | float) else value
+
+
 def _split_name(name: str) -> str | None:
     if name and name.lower() not in SPLIT_NAMES:
         raise ValueError(f"{quoted(name)} is unknown; expected one of {', '.join(SPLIT_NAMES)}")
@@ -235,7 +242,7 @@ def _split_name(name: str) -> str | None:
 
 
 Sentence = Annotated[str, Strict(), AfterValidator(_clean)]
-Text = Annotated[Sentence, BeforeValidator(lambda text: "" if text is None else text)]
+Text = Annotated[Sentence, BeforeValidator(_as_text)]
 ImagePath = Annotated[str, Strict(), BeforeValidator(lambda path: "" if path is None else path)]
 
 

@@ -2,8 +2,9 @@
 
 import csv
 import io
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.lines import LineError, file_bytes, parse_object
+from genius.errors import quoted
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
+JSON = (".jsonl", ".json")
 SEPARATORS = ",;\t|"  # of a CSV file's cells
 COLUMNS = {  # field -> the names of its columns, the best first
     "image": ["img_path", "image", "file", "image_path", "file_name", "path", "file_path"]
@@ -21,19 +24,34 @@ COLUMNS = {  # field -> the names of its columns, the best first
     **{field: [field] for field in ("id", "split", "captions", "qa", "attributes")},
 }
 NUMBERED_TEXT = re.compile(rf"({'|'.join(COLUMNS['text'])})\d+")
+MAX_TABLE = 2**26  # bytes of a file that is looked at only because it may be a table
 HEAD = 20  # rows of a table that may stand above its header
 NUMBERS = ("", "#", "index", "row", "level0")  # columns that only count the rows
 Row = tuple[int, dict[str, Any]]
 Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, image and texts by column, others by field
 
 
-def table_rows(table: Path, notes: list[str]) -> Iterator[Cells]:
-    """Yield the rows of a table. notes: gets a sentence about what was recognized. Raises LineError."""
+def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool:
+    """Whether a text or JSON file is a table of images, the first of which is there."""
+    try:
+        _, images, _, _ = next(table_rows(file, [], is_picture))
+        return file.stat().st_size < MAX_TABLE and any(map(is_picture, map(str, images.values())))
+    except (LineError, StopIteration):
+        return False
+
+
+def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool]) -> Iterator[Cells]:
+    """Yield the rows of a table. notes: gets sentences about what was recognized. Raises LineError.
+
+    is_picture: whether a cell names a picture, to find their column if it has another name than usual.
+    """
     text, page = decoded(file_bytes(table), table)
     lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
     rows = _csv_rows(table, lines, notes)
-    if table.suffix.lower() == ".jsonl":
+    if table.suffix.lower() in JSON:
         rows = ((number, parse_object(table, number, line)) for number, line in lines)
+    if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
+        rows = _listed(table, text)
     if page:
         notes.append(code_page_note(table.name, page))
     found: dict[str, list[str]] = {}
@@ -41,7 +59,7 @@ def table_rows(table: Path, notes: list[str]) -> Iterator[Cells]:
     for number, row in rows:
         keys = tuple(row)
         if keys not in names:
-            names[keys] = _recognized(table, number, keys)
+            names[keys] = _recognized(table, number, row, is_picture)
             for name, field in names[keys]:
                 known = found.setdefault(field, [])
                 known += [name] * (name not in known)
@@ -59,20 +77,39 @@ def table_rows(table: Path, notes: list[str]) -> Iterator[Cells]:
         notes[-1] += "".join(f"; {field}: {shown[field]}" for field in ("attribute", "left out") if field in shown)
 
 
-def _recognized(table: Path, number: int, names: tuple[str, ...]) -> list[tuple[str, str]]:
+def _listed(table: Path, text: str) -> Iterator[Row]:
+    """The objects of a JSON list, by number."""
+    try:
+        records = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LineError(table, 0, f"the file is not JSON ({error})") from None
+    for number, record in enumerate(records, 1):
+        yield number, parse_object(table, number, json.dumps(record))
+
+
+def _recognized(
+    table: Path, number: int, row: dict[str, Any], is_picture: Callable[[str], bool]
+) -> list[tuple[str, str]]:
     """(name, field) for each column; the image is the best named one, every text column is a text."""
-    plain = {name: plain_name(name) for name in names}
+    names, plain = tuple(row), {name: plain_name(name) for name in row}
     fields = {}
     for field, known in COLUMNS.items():
         places = {plain_name(name): place for place, name in enumerate(known)}
         fits = sorted((places[plain[name]], name) for name in names if plain[name] in places)
         fields |= dict.fromkeys((name for _, name in (fits if field == "text" else fits[:1])), field)
     if "image" not in fields.values():
+        fits = [name for name in names if isinstance(row[name], str) and is_picture(row[name])]
+        fields |= dict.fromkeys(sorted(fits, key=lambda name: "." not in row[name])[:1], "image")
+    if any(field == "image" and is_picture(name) for name, field in fields.items()):
+        message = "names a picture, not the columns; add a first row such as image,text"
+        raise LineError(table, 1, f"the first row {message}")
+    if "image" not in fields.values():
         expected = ", ".join(COLUMNS["image"][:6])
         raise LineError(
             table,
             number,
-            f"the row names no image; expected one of the fields {expected}, found {', '.join(names) or 'none'}",
+            f"the row names no image; expected one of the fields {expected}, found {', '.join(names) or 'none'}; "
+            "a table begins with the names of its columns",
         )
 
     def field_of(name: str) -> str:
@@ -80,7 +117,7 @@ def _recognized(table: Path, number: int, names: tuple[str, ...]) -> list[tuple[
             return "left out"
         return "text" if NUMBERED_TEXT.fullmatch(plain[name]) else "attribute"
 
-    is_flat = table.suffix.lower() != ".jsonl"  # no lists in cells
+    is_flat = table.suffix.lower() not in JSON  # no lists in cells
     lists = {"captions": "text"} if is_flat else {}
     return [(name, lists.get(fields.get(name, ""), fields.get(name)) or field_of(name)) for name in names]
 
@@ -112,7 +149,8 @@ def _csv_rows(table: Path, lines: Sequence[tuple[int, str]], notes: list[str]) -
             header.pop()
         named = [name for name in header if name]
         if len(set(named)) < len(named):
-            raise LineError(table, numbers[-1], "two columns have the same name")
+            twice = next(name for name in named if named.count(name) > 1)
+            raise LineError(table, numbers[-1], f"two columns have the same name, {quoted(twice)}; rename one")
         for cells in reader:
             if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
                 raise LineError(table, numbers[-1], f"the row has {len(cells)} cells, but the header has {len(header)}")

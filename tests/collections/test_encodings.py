@@ -9,6 +9,8 @@ TEXTS = {
     "cp1252": ["café", "Müller’s – Größe", "smørbrød på bordet", "São João, ação", "Vase “Ming” – 12 €", "à la carte"],
     "cp1250": ["Dvořák", "żółty kwiat", "Łódź"],
     "cp1254": ["kırmızı çiçek"],
+    "mac_roman": ["Müller", "café"],
+    "cp850": ["Müller", "café"],
     "cp1251": ["Привет", "ВАЗА", "Їжак"],
     "cp1253": ["κόκκινο λουλούδι"],
     "cp1255": ["כלב אדום"],

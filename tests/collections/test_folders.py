@@ -175,6 +175,39 @@ def test_a_table_beside_the_folder_of_its_pictures_is_read_from_there(tmp_path):
     assert "its paths are read from the folder images" in source.notes[-1] and len(source.missing) == 1
 
 
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("captions.txt", "image,caption\n1.png,one\n2.png,two\n"),
+        ("captions.json", '[{"image": "1.png", "caption": "one"}, {"image": "2.png", "caption": "two"}]'),
+        ("t.jsonl", '[{"image": "1.png", "caption": "one"},\n {"image": "2.png", "caption": "two"}]'),
+        ("t.csv", "Bild;Nr;text\n1.png;7;one\n2.png;8;two\n"),
+        ("t.csv", "id,text\n1,one\n2,two\n"),
+        ("t.csv", "image,text\n1,one\n1,NA\n2,two\n"),
+        ("t.csv", "image,text\n1.HEIC,one\n2.HEIC,two\n"),
+    ],
+)
+def test_tables_of_other_forms_are_read(tmp_path, name, content):
+    folder = photos(tmp_path / "x", "images/1.png", "images/2.png", "images/@__thumb/1.png")
+    (folder / name).write_text(content)
+    found = {record.image: record.captions for record in read_source(folder).records}
+    assert found == {"images/1.png": ["one"], "images/2.png": ["two"]}
+
+
+def test_what_may_be_a_table_and_is_none_is_said_and_changes_nothing(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "b.heic", "s/c.png")
+    (folder / "notes.txt").write_text("image of a dog, text\n")
+    (folder / "s" / "labels.csv").write_text("image,text\nc.png,one\n")
+    (folder / "a.txt").write_bytes(b"\xff\xd8\1\2")
+    source = read_source(folder)
+    assert [record.image for record in source.records] == ["a.png", "b.heic", "s/c.png"]
+    said = "".join(source.notes)
+    assert "1 cannot be read; the first: " in said and "s/labels.csv is not read; name tables in folders meta" in said
+    (folder / "t.csv").write_text("a.png,words\nb.heic,more\n")
+    with pytest.raises(UserError, match="the first row names a picture, not the columns; add a first row"):
+        read_source(folder)
+
+
 def test_of_two_columns_of_images_the_better_is_taken(tmp_path):
     folder = photos(tmp_path / "x", "a.png")
     (folder / "t.csv").write_text("image,img_path,text\n7,a.png,words\n")
