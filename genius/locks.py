@@ -35,11 +35,8 @@ class ReadLock:
 @contextmanager
 def deletion_lock(folder: Path) -> Iterator[bool]:
     """Yield whether the folder may be deleted: no one holds a ReadLock on it, nor can take one inside the block."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    with _opened(folder, os.O_RDONLY) as handle:
         yield _lock(handle, exclusive=True)
-    finally:
-        _unlock(handle)
 
 
 @contextmanager
@@ -66,10 +63,16 @@ def manifest_lock(run: Path) -> Iterator[None]:
 
     Keep the block short, and take no `manifest_lock` of the same run inside it.
     """
-    handle = os.open(run / MANIFEST_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
+    with _opened(run / MANIFEST_LOCK, os.O_RDWR | os.O_CREAT) as handle:
         _lock(handle, exclusive=True, wait=True)
         yield
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    handle = os.open(path, flags, 0o666)
+    try:
+        yield handle
     finally:
         _unlock(handle)
 

@@ -66,24 +66,6 @@ def check_text_size(file: Path) -> None:
         raise ValueError(f"{size:,} bytes are too many for a text file of a run")
 
 
-def check_tensor_size(file: Path) -> None:
-    """Raises OSError, or ValueError where a .safetensors file is not as long as the tensors that its header lists."""
-    size = size_of(file)
-    with file.open("rb") as stream:
-        start = stream.read(8)
-        header = int.from_bytes(start, "little") if len(start) == 8 else size
-        if header > min(size - 8, MAX_JSON):
-            raise ValueError("its header is cut off or too large")
-        listed = from_json(stream.read(header))
-    try:
-        ends = [tensor["data_offsets"][1] for name, tensor in listed.items() if name != "__metadata__"]
-        length = 8 + header + max(ends, default=0)
-    except (AttributeError, LookupError, TypeError):
-        raise ValueError("its header does not list tensors") from None
-    if size != length:
-        raise ValueError(f"it has {size:,} bytes, its header announces {length:,}")
-
-
 def _all_finite(value: Any) -> bool:
     """Whether parsed JSON holds no infinity, which numbers such as 1e999 become."""
     if isinstance(value, float):

@@ -211,8 +211,6 @@ class Run:
             )
         for name, recorded in files.items():
             file = folder / name
-            if not file.is_file():
-                raise UserError(f"{file} is missing; the run is incomplete, train it again")
             if file.stat().st_size != recorded["bytes"] or (
                 recorded["bytes"] <= MAX_HASHED and sha256(file) != recorded["sha256"]
             ):
@@ -238,16 +236,12 @@ class Run:
             )
 
     def _part(self, part: str) -> dict[str, Any]:
-        try:
-            return self.manifest["parts"][part]
-        except KeyError:
-            if not self.manifest["parts"]:  # as of a mistyped path
-                raise UserError(
-                    f"{self.path} is not a run; train one with: python -m training COLLECTION RUN"
-                ) from None
-            raise UserError(
-                f"{self.path} holds no {part}; train it with: python -m training COLLECTION {self.path}"
-            ) from None
+        parts = self.manifest["parts"]
+        if not parts:  # as of a mistyped path
+            raise UserError(f"{self.path} is not a run; train one with: python -m training COLLECTION RUN")
+        if part not in parts:
+            raise UserError(f"{self.path} holds no {part}; train it with: python -m training COLLECTION {self.path}")
+        return parts[part]
 
     def publish(self, part: str, write: Callable[[Path], None], built_from: tuple[str, ...] = ()) -> Path:
         """Write a part to a temporary folder, checksum it, rename it, then point the manifest at it.

@@ -98,7 +98,7 @@ def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shar
 
 
 def health_report(health: Mapping[str, Any], version: str) -> Report:
-    """health: of `code_health`, and the hit rates on validation queries."""
+    """health: of `table_health`, and the hit rates on validation queries."""
     rows: list[list[Cell]] = [[_shown(name), value] for name, value in health.items() if name != "levels"]
     ids = Table("IDs", [Column("figure"), Column("value", digits=4)], rows)
     alone = f"{100 * health['items_alone']:.1f} % of the items have an ID of their own"

@@ -15,12 +15,13 @@ from torch import Tensor, nn
 
 from genius.encoding.quantize import quantize_all
 from genius.errors import exit_on_user_error
-from genius.metrics.code_health import code_health, format_health
+from genius.metrics.code_health import format_health, table_health
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
 from genius.reports import version
 from genius.run import Run
+from genius.trie.ids import IDTable
 from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments, parse_arguments
 from training.curves import HEALTH, health_report, record_epoch
@@ -114,7 +115,7 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
             files.fuse(model.fusion, run.digest("fusion"))
         modalities = data.candidates.modalities
         codes = quantize_all(data.candidate_files.fused(run.digest("fusion"))[:, 0], modalities, model.quantizer)
-        health = code_health(codes, modalities, model.quantizer.config.code_sizes)
+        health = table_health(IDTable.build(codes, model.quantizer.config.code_sizes), modalities)
         health |= validate(model, val, settings, seed, device)
         health_report(health, version(run.path)).write(run.path / HEALTH)
         print(format_health(health))

@@ -9,29 +9,19 @@ import argparse
 import sys
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import (
-    add_decoder_dtype,
-    add_evaluated,
-    collection_of,
-    command_line,
-    command_parser,
-    parse_integers,
-)
+from genius.evaluation.arguments import add_decoder_dtype, command_line, evaluation_parser, opened, parse_integers
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.paper import trained_on
 from genius.evaluation.report import report_of
 from genius.reports import version
 from genius.run import Run
-from genius.runtime import keep_freed_memory
 from genius.search.checks import MAX_BEAMS
-from genius.search.engine import Engine
 
 MODULE = "genius.evaluation"
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = command_parser(MODULE, __doc__)
-    add_evaluated(parser)
+    parser = evaluation_parser(MODULE, __doc__)
     parser.add_argument(
         "--beams",
         default="50",
@@ -77,9 +67,7 @@ def main(arguments: list[str]) -> None:
         rows=given.rows,
         items=given.items,
     )
-    keep_freed_memory()
-    engine = Engine.load(given.run, given.device, given.decoder_dtype)
-    collection = collection_of(given.run, given.collection)
+    engine, collection = opened(given, given.decoder_dtype)
     evaluation, name = evaluate(engine, collection, options), collection.root.resolve().name
     report = report_of(
         evaluation,

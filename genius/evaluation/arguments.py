@@ -11,7 +11,9 @@ from genius.collections.mbeir import Collection
 from genius.commands import program, usage
 from genius.errors import UserError
 from genius.run import Run
+from genius.runtime import keep_freed_memory
 from genius.schema import DECODER_DTYPES
+from genius.search.engine import Engine
 
 
 def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
@@ -28,8 +30,9 @@ def command_line(module: str, arguments: Sequence[str]) -> str:
     return shlex.join(["python", "-m", module, *arguments])
 
 
-def add_evaluated(parser: argparse.ArgumentParser) -> None:
-    """The run, and which queries of which collection it is asked."""
+def evaluation_parser(module: str, doc: str) -> argparse.ArgumentParser:
+    """As `command_parser`, with the run, and which queries of which collection it is asked."""
+    parser = command_parser(module, doc)
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     add_device(parser)
@@ -37,6 +40,13 @@ def add_evaluated(parser: argparse.ArgumentParser) -> None:
     limit = partial(parse_positive, "--limit")
     parser.add_argument("--limit", type=limit, metavar="N", help="a sample of N queries per row")
     add_seed(parser, "instructions, samples and intervals")
+    return parser
+
+
+def opened(given: argparse.Namespace, decoder_dtype: str = DECODER_DTYPES[0]) -> tuple[Engine, Collection]:
+    """What the arguments of `evaluation_parser` name. The process keeps its memory from now on."""
+    keep_freed_memory()
+    return Engine.load(given.run, given.device, decoder_dtype), collection_of(given.run, given.collection)
 
 
 def collection_of(run: Path, named: Path | None) -> Collection:
@@ -44,12 +54,10 @@ def collection_of(run: Path, named: Path | None) -> Collection:
 
     Raises UserError if the run names none or the directory is gone.
     """
-    if named is not None:
-        return Collection(named)
-    recorded = Run(run).manifest.get("collection")
-    if recorded is None or not Path(recorded).is_dir():
+    folder = named or Run(run).manifest.get("collection")
+    if folder is None or (named is None and not Path(folder).is_dir()):
         raise UserError(f"the collection that {run} was trained on is unknown or gone; name it: --collection DIR")
-    return Collection(Path(recorded))
+    return Collection(Path(folder))
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
@@ -101,5 +109,5 @@ def parse_integer(option: str, least: int, text: str) -> int:
 
 
 def parse_positive(option: str, text: str) -> int:
-    """The value of an option. Raises UserError unless it is an integer of at least 1."""
+    """As `parse_integer`, at least 1."""
     return parse_integer(option, 1, text)

@@ -16,7 +16,7 @@ from genius.index.store import Index
 from genius.metrics.hit_rate import (
     CUTS,
     bootstrap_differences,
-    bootstrap_hit_rates,
+    bootstrap_shares,
     headline_cut,
     hit_rate,
     interval,
@@ -138,7 +138,7 @@ def _row_figures(
         for first, second in compared
         if first in ranks and second in ranks
     }
-    samples = {system: bootstrap_hit_rates(system_ranks, cut, DRAWS, rng) for system, system_ranks in ranks.items()}
+    samples = {system: bootstrap_shares(system_ranks <= cut, DRAWS, rng) for system, system_ranks in ranks.items()}
     samples |= {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in wins.items()}
     groups, member = TargetGroups.of(queries.qrels, searched.targets), np.zeros(searched.index.n, dtype=bool)
     member[searched.rows] = True

@@ -22,20 +22,12 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import (
-    add_beams,
-    add_evaluated,
-    collection_of,
-    command_line,
-    command_parser,
-    parse_integers,
-)
+from genius.evaluation.arguments import add_beams, command_line, evaluation_parser, opened, parse_integers
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import EncodedRow, EncodedSplit, TargetGroups, training_targets
 from genius.evaluation.systems import SearchedPool
 from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
 from genius.reports import Cell, Column, Report, Table, version
-from genius.runtime import keep_freed_memory
 from genius.search.engine import Engine
 
 MODULE = "genius.evaluation.growing"
@@ -106,8 +98,7 @@ def hit_rates(
 
 
 def main(arguments: list[str]) -> None:
-    parser = command_parser(MODULE, __doc__)
-    add_evaluated(parser)
+    parser = evaluation_parser(MODULE, __doc__)
     parser.add_argument(
         "--fractions",
         default="10,30,50",
@@ -117,8 +108,7 @@ def main(arguments: list[str]) -> None:
     add_beams(parser)
     given = parser.parse_args(arguments)
     fractions = parse_integers(given.fractions, "--fractions", 1, 99)
-    keep_freed_memory()
-    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    engine, collection = opened(given)
     queries = EncodedSplit.read(engine, collection, given.split, given.limit, given.seed)
     table = measure(engine, collection, queries, fractions, given.beams, given.seed)
     settings = f"{LEAD}\n\n{given.split} queries, {given.beams} beams, seed {given.seed}. {NOTE}"

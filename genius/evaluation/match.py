@@ -20,12 +20,11 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_evaluated, collection_of, command_line, command_parser
+from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.queries import BATCH, read_queries
 from genius.metrics.hit_rate import wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
-from genius.runtime import keep_freed_memory
 from genius.schema import SearchOptions
 from genius.search.engine import Engine
 from genius.search.match import FIRST, GOOD, WEAK, WORDS, kind_of, record_of, signals, word_of
@@ -92,11 +91,8 @@ def match_table(title: str, queries: Mapping[str, Sequence[tuple[str, bool]]]) -
 
 
 def main(arguments: list[str]) -> None:
-    parser = command_parser(MODULE, __doc__)
-    add_evaluated(parser)
-    given = parser.parse_args(arguments)
-    keep_freed_memory()
-    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    given = evaluation_parser(MODULE, __doc__).parse_args(arguments)
+    engine, collection = opened(given)
     weights = fitted(answered(engine, collection, "val", given.limit, given.seed))
     if not weights:
         raise UserError(

@@ -271,10 +271,9 @@ class EncodedSplit:
     @cached_property
     def encoded(self) -> EncodedQueries:
         """All q queries in one batch."""
-        batches = [batch for row in self.rows for batch in row.batches]
-        return EncodedQueries(
-            None, torch.cat([batch.embeddings for batch in batches]), torch.cat([batch.z for batch in batches])
-        )
+        vectors = [(batch.embeddings, batch.z) for row in self.rows for batch in row.batches]
+        embeddings, z = (torch.cat(parts) for parts in zip(*vectors, strict=True))
+        return EncodedQueries(None, embeddings, z)
 
     @cached_property
     def positives(self) -> list[np.ndarray]:

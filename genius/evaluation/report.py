@@ -1,7 +1,7 @@
 """The report of an evaluation: what `python -m genius.evaluation` writes."""
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
@@ -61,15 +61,14 @@ def report_of(
 
 def _headline(systems: dict[str, SystemFigures]) -> str:
     """What the page serves beside dense search."""
-    rates = [
-        f"{100 * systems[name].rate[0]:.1f} % {words}"
-        for name, words in (
-            (next((name for name in SERVED if name in systems), ""), f"have a right one among the first {USUAL_CUT}"),
-            ("dense", "when every item is compared"),
-        )
-        if name in systems
-    ]
-    return "; ".join(rates)
+    words = dict.fromkeys(_served(systems), f"have a right one among the first {USUAL_CUT}")
+    words["dense"] = "when every item is compared"
+    return "; ".join(f"{100 * systems[name].rate[0]:.1f} % {words[name]}" for name in words if name in systems)
+
+
+def _served(systems: Collection[str]) -> list[str]:
+    """The first of SERVED that was measured."""
+    return [name for name in SERVED if name in systems][:1]
 
 
 def _percents(*names: str) -> list[Column]:
@@ -227,16 +226,11 @@ def times_table(pools: Sequence[PoolFigures]) -> Table:
     """Milliseconds by stage of a search."""
     columns = [Column("pool"), Column("system")]
     columns += [Column(name, "ms", digits=2) for name in (*STAGES.values(), "total")]
-    rows = [
-        [
-            str(pool.kind),
-            name,
-            *(figures.milliseconds.get(stage) for stage in STAGES),
-            sum(figures.milliseconds.values()),
-        ]
-        for pool in pools
-        for name, figures in pool.average.systems.items()
-    ]
+    rows: list[list[Cell]] = []
+    for pool in pools:
+        for name, figures in pool.average.systems.items():
+            spent = figures.milliseconds
+            rows.append([str(pool.kind), name, *map(spent.get, STAGES), sum(spent.values())])
     note = "Averages over rows. *Scan*: over all embeddings, or all IDs."
     return Table("Milliseconds per query", columns, rows, note)
 
@@ -256,7 +250,7 @@ def hit_plot(pool: PoolFigures) -> Plot:
     """A mark with its interval for each row and system; the average on top."""
     rows = [pool.average, *pool.rows]
     names = ["Average", *(f"{row.dataset} {modalities_of(row.task)}" for row in pool.rows)]
-    served = [name for name in SERVED if name in pool.average.systems][:1]
+    served = _served(pool.average.systems)
     series = []
     for name in pool.average.systems:
         rates = [row.systems[name].rate for row in rows]
@@ -280,14 +274,10 @@ def sweep_plot(sizes: Sequence[PoolFigures]) -> Plot:
 
 def factors_plot(factors: Sequence[dict]) -> Plot:
     """What the codes of each level alone say about each factor."""
-    series = [
-        Series(
-            row["factor"],
-            [float(level["level"]) for level in row["levels"]],
-            [level["alone"] for level in row["levels"]],
-        )
-        for row in factors
-    ]
+    series = []
+    for row in factors:
+        levels = [float(level["level"]) for level in row["levels"]]
+        series.append(Series(row["factor"], levels, [level["alone"] for level in row["levels"]]))
     title = "What the codes of each level say about the factors of the items"
     return Plot(title, "lines", Axis("level"), Axis("adjusted mutual information"), series)
 

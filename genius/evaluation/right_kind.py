@@ -18,14 +18,13 @@ import numpy as np
 from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import add_evaluated, collection_of, command_line, command_parser
+from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.paper import modalities_of
 from genius.evaluation.queries import EncodedRow, EncodedSplit, QuerySet, read_queries, stable_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, interval
 from genius.reports import Column, Report, Table, version
-from genius.runtime import keep_freed_memory
 from genius.schema import Modality, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
@@ -143,18 +142,14 @@ def estimates(values: np.ndarray, draws: np.ndarray) -> list[Estimate]:
 
 
 def main(arguments: list[str]) -> None:
-    parser = command_parser(MODULE, __doc__)
-    add_evaluated(parser)
-    given = parser.parse_args(arguments)
-    keep_freed_memory()
-    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    given = evaluation_parser(MODULE, __doc__).parse_args(arguments)
+    engine, collection = opened(given)
     sets = asked(engine, collection, given.split, given.limit, given.seed)
     tables = measure(engine, collection, sets, given.seed)
-    settings = f"{sum(map(len, sets['known'])):,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
-    command = command_line(MODULE, arguments)
-    report = Report(
-        "Right kind", f"{NOTE} {settings}", command, version(given.run), tables, headline=headline_of(tables[0])
-    )
+    queries = sum(map(len, sets["known"]))
+    note = f"{NOTE} {queries:,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
+    command, headline = command_line(MODULE, arguments), headline_of(tables[0])
+    report = Report("Right kind", note, command, version(given.run), tables, headline=headline)
     report.save(given.run / "reports" / "right_kind.json")
 
 

@@ -44,14 +44,6 @@ class RowResults:
         """Results of both, for the same queries and pool."""
         return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
 
-    def ordered(self, systems: Mapping[str, SearchOptions]) -> "RowResults":
-        """The same, in the order of these systems, all of which search by IDs."""
-        return RowResults(
-            {name: self.ranks[name] for name in systems},
-            {name: self.milliseconds[name] for name in systems},
-            {name: self.beams[name] for name in systems},
-        )
-
 
 @dataclass(frozen=True)
 class SearchedPool:
@@ -117,10 +109,14 @@ def search_by_ids(
     for name, options in systems.items():
         whole = options.mode == "generate" and options.order == "score"
         searches[replace(options, order="score" if whole else None)][name] = options
-    results = RowResults({})
+    found = RowResults({})
     for orders in searches.values():
-        results |= _search_once(orders, engine, pool, queries, qrels)
-    return results.ordered(systems)
+        found |= _search_once(orders, engine, pool, queries, qrels)
+    return RowResults(  # in the order of these systems
+        {name: found.ranks[name] for name in systems},
+        {name: found.milliseconds[name] for name in systems},
+        {name: found.beams[name] for name in systems},
+    )
 
 
 def _search_once(

@@ -101,10 +101,8 @@ class Profiles:
         siblings = self.words_below(tuple(parent))
         words, texts = siblings.get(code, ([], 0))
         matches, others = self.table.match(pattern), self.table.match(tuple(parent))
-        factors = characteristic_values(
-            *(self.index.items(spread(group.rows, SAMPLE_SIZE // 4)) for group in (matches, others))
-        )
-        return Meaning(words, texts, len(siblings), factors)
+        items = [self.index.items(spread(group.rows, SAMPLE_SIZE // 4)) for group in (matches, others)]
+        return Meaning(words, texts, len(siblings), characteristic_values(*items))
 
     def _words_below(self, pattern: Pattern) -> dict[int, tuple[list[Word], int]]:
         """Next code after a pattern -> (its words, number of texts they come from)."""
@@ -135,10 +133,8 @@ class Profiles:
         """The vocabulary of this index, encoded on first use."""
         with self._encoding:
             if self._vocabulary is None:
-                modalities = self.index.modalities
-                texts, pictures = (
-                    np.flatnonzero(kind) for kind in (modalities != Modality.IMAGE, modalities == Modality.IMAGE)
-                )
+                is_picture = self.index.modalities == Modality.IMAGE
+                texts, pictures = np.flatnonzero(~is_picture), np.flatnonzero(is_picture)
                 self._vocabulary = Vocabulary.from_texts(
                     [item.text for item in self.index.items(spread(texts, SAMPLE_SIZE))],
                     self.embeddings(spread(pictures, SAMPLE_SIZE)),
@@ -151,14 +147,9 @@ class Profiles:
         return self.index.embeddings[np.sort(rows)].astype(np.float32)
 
     def _encode(self, words: list[str]) -> np.ndarray:
-        return np.concatenate(
-            [
-                self.engine.encode([Query(text=word) for word in words[start : start + ENCODE_BATCH]])
-                .embeddings.cpu()
-                .numpy()
-                for start in range(0, len(words), ENCODE_BATCH)
-            ]
-        )
+        queries = [Query(text=word) for word in words]
+        batches = [queries[start : start + ENCODE_BATCH] for start in range(0, len(words), ENCODE_BATCH)]
+        return np.concatenate([self.engine.encode(batch).embeddings.cpu().numpy() for batch in batches])
 
 
 def spread(values: np.ndarray, most: int) -> np.ndarray:

@@ -12,7 +12,6 @@ from functools import partial
 
 import faiss
 import numpy as np
-import torch
 
 from genius.errors import UserError
 from genius.index.store import Index
@@ -173,13 +172,7 @@ class Comparison:
         index, embeddings = self.engine.index, np.float32(embedding)[None]
         rows = None if modality is None else np.flatnonzero(index.modalities == modality)
         walk = faiss.SearchParametersHNSW(efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows))
-        encoded = EncodedQueries(
-            None,
-            *(
-                torch.as_tensor(vector, dtype=torch.float32, device=self.engine.device)[None]
-                for vector in (embedding, z)
-            ),
-        )
+        encoded = EncodedQueries.from_vectors(embeddings, z[None], self.engine.device)
         for system in self.systems:
             if system.options:
                 fixed = system.options.decoder_weight

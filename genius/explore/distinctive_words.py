@@ -49,9 +49,8 @@ def distinctive_words(groups: Sequence[Sequence[str]], top: int = 8) -> list[lis
     words, has = counted
     sizes = [len(texts) for texts in groups]
     owner = np.repeat(np.arange(len(groups)), sizes)
-    counts = (
-        csr_matrix((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(len(groups), len(owner))) @ has
-    ).toarray()  # (g, w)
+    member = csr_matrix((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(len(groups), len(owner)))
+    counts = (member @ has).toarray()  # (g, w)
     in_group, in_all = counts.sum(1, keepdims=True), counts.sum(0)
     weights = counts / np.maximum(in_group, 1) * np.log1p(in_all.sum() / len(groups) / in_all)
     commoner = (counts > 0) & (counts * in_all.sum() >= in_group * in_all)  # here than among all
@@ -126,16 +125,8 @@ def english_words() -> list[str]:
     """The most frequent words of CLIP's tokenizer, whose tokens are ordered by frequency."""
     ends = "</w>"
     words = (token.removesuffix(ends) for token in open_clip.SimpleTokenizer().encoder if token.endswith(ends))
-    return list(
-        islice(
-            (
-                word
-                for word in words
-                if len(word) > 3 and word.isalpha() and word.isascii() and word not in ENGLISH_STOP_WORDS
-            ),
-            VOCABULARY_SIZE,
-        )
-    )
+    telling = (word for word in words if len(word) > 3 and word.isalpha() and word not in ENGLISH_STOP_WORDS)
+    return list(islice(filter(str.isascii, telling), VOCABULARY_SIZE))
 
 
 def _directions(vectors: np.ndarray) -> np.ndarray:

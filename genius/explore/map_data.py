@@ -86,26 +86,18 @@ class Maps:
         np.save(folder / "places.npy", np.rint(self.places * SCALE).astype(np.int16), allow_pickle=False)
         np.save(folder / "keys.npy", self.keys, allow_pickle=False)
         instructions = list(dict.fromkeys(query.instruction for query in self.queries))
-        _write(
-            folder / "queries.json",
-            {
-                "instructions": instructions,
-                "id": [query.id for query in self.queries],
-                "modality": [query.modality for query in self.queries],
-                "text": [query.text for query in self.queries],
-                "instruction": [instructions.index(query.instruction) for query in self.queries],
-                "answers": [query.answers for query in self.queries],
-            },
-        )
-        _write(
-            folder / "config.json",
-            {
-                "views": [asdict(view) for view in self.views],
-                "datasets": self.names,
-                "split": self.split,
-                "health": self.health,
-            },
-        )
+        queries = {
+            "instructions": instructions,
+            "id": [query.id for query in self.queries],
+            "modality": [query.modality for query in self.queries],
+            "text": [query.text for query in self.queries],
+            "instruction": [instructions.index(query.instruction) for query in self.queries],
+            "answers": [query.answers for query in self.queries],
+        }
+        _write(folder / "queries.json", queries)
+        views = [asdict(view) for view in self.views]
+        config = {"views": views, "datasets": self.names, "split": self.split, "health": self.health}
+        _write(folder / "config.json", config)
 
     @classmethod
     def load(cls, folder: Path) -> Self:

@@ -28,23 +28,15 @@ def query_notes(engine: Engine, query: Query, match: str, holds: str = "", engli
     """
     text, notes = query.text.strip(), []
     if match == "weak":
-        notes.append(
-            f"Nothing here fits well. This is what can be found. {holds}" if holds else "Nothing here fits well."
-        )
+        notes.append("Nothing here fits well." + f" This is what can be found. {holds}" * bool(holds))
     if text and english and not is_english(text):
         notes.append(ENGLISH)
-    if (
-        text
-        and query.image is None
-        and is_instruction(text, [instruction for _, _, instruction in engine.index.instructions])
-    ):
+    instructions = [instruction for *_, instruction in engine.index.instructions]
+    if text and query.image is None and is_instruction(text, instructions):
         notes.append("That reads like a question about a picture: add one, or describe what you are looking for.")
     if found := NEGATION.search(text):
         notes.append(f"Words like “{found[0]}” are not understood; describe what you want instead.")
-    words = None
-    if len(text.split()) > SHORT:
-        words = engine.batcher.call(lambda: words_read(engine.encoder, query))
-    if words is not None:
+    if len(text.split()) > SHORT and (words := engine.batcher.call(lambda: words_read(engine.encoder, query))):
         notes.append(f"Only the first {words} words are read: from “{text.split()[words]}” on, nothing counts.")
     return notes
 

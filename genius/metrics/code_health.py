@@ -11,16 +11,11 @@ from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 
 
-def code_health(codes: np.ndarray, modalities: np.ndarray, code_sizes: tuple[int, ...]) -> dict[str, Any]:
-    """Usage and perplexity of each level, modality purity and bucket sizes; codes (n, M), modalities (n,).
-
-    Modality purity is the `purity` of modalities and first codes.
-    """
-    return table_health(IDTable.build(codes, code_sizes), modalities)
-
-
 def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
-    """As `code_health`, for an ID table; modalities (n,) by row."""
+    """Usage and perplexity of each level, bucket sizes, and the `purity` of modalities and first codes.
+
+    modalities (n,): by row.
+    """
     codes = CodeTable(table)
     pairs = modalities[table.rows].astype(np.int64) * table.code_sizes[0] + codes.match(()).codes(0)
     counts = np.bincount(pairs, minlength=(int(modalities.max()) + 1) * table.code_sizes[0])
@@ -60,15 +55,13 @@ def bucket_histogram(table: IDTable) -> list[tuple[int, int]]:
 
 
 def format_health(health: dict[str, Any]) -> str:
-    """The result of `code_health` as text: a line per level and one for the buckets."""
+    """The result of `table_health` as text: a line per level and one for the buckets."""
     lines = [
         f"level {level['level']}: {level['used']} of {level['codes']} codes used, perplexity {level['perplexity']:.1f}"
         for level in health["levels"]
     ]
-    return "\n".join(
-        lines
-        + [
-            f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} alone in their bucket, "
-            f"largest bucket {health['largest_bucket']}; modality purity {health['modality_purity']:.1%}"
-        ]
+    buckets = (
+        f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} alone in their bucket, "
+        f"largest bucket {health['largest_bucket']}; modality purity {health['modality_purity']:.1%}"
     )
+    return "\n".join([*lines, buckets])

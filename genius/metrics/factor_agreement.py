@@ -58,17 +58,12 @@ def factor_table(codes: np.ndarray, factors: dict[str, np.ndarray], seed: int = 
     rng, table = np.random.default_rng(seed), []
     for name, values in factors.items():
         known = values >= 0
-        table.append(
-            {
-                "factor": name,
-                "items": int(known.sum()),
-                "values": len(np.unique(values[known])),
-                "levels": [
-                    {"level": level} | _level_figures(codes[known], values[known], level, rng)
-                    for level in range(1, codes.shape[1])
-                ],
-            }
-        )
+        levels = [
+            {"level": level} | _level_figures(codes[known], values[known], level, rng)
+            for level in range(1, codes.shape[1])
+        ]
+        row = {"factor": name, "items": int(known.sum()), "values": len(np.unique(values[known]))}
+        table.append(row | {"levels": levels})
     return table
 
 

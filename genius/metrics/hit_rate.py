@@ -99,11 +99,6 @@ def hit_rate(ranks: np.ndarray, k: int) -> float | None:
     return float((ranks <= k).mean()) if len(ranks) else None
 
 
-def bootstrap_hit_rates(ranks: np.ndarray, k: int, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """(draws,) hit rates at k of bootstrap samples of the queries; ranks (q,) of their first positives."""
-    return bootstrap_shares(ranks <= k, draws, rng)
-
-
 def bootstrap_shares(hits: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """(draws,) shares of hits among bootstrap samples of the queries; hits (q,) bool.
 

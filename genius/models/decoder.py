@@ -83,13 +83,9 @@ class IDDecoder(SavedModule):
         super().__init__()
         self.config = config
         out = config.prefix * config.width
-        self.project = (
-            nn.Linear(config.dim, out)
-            if not config.prefix_hidden
-            else nn.Sequential(
-                nn.Linear(config.dim, config.prefix_hidden), nn.ReLU(), nn.Linear(config.prefix_hidden, out)
-            )
-        )
+        self.project: nn.Module = nn.Linear(config.dim, config.prefix_hidden or out)
+        if config.prefix_hidden:
+            self.project = nn.Sequential(self.project, nn.ReLU(), nn.Linear(config.prefix_hidden, out))
         sizes: dict[str, Any] = {
             "vocab_size": config.vocabulary,
             "d_model": config.width,

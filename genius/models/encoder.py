@@ -58,13 +58,11 @@ class Features:
 
     def select(self, inputs: Tensor) -> "Features":
         """The features of some inputs (c,), given by number."""
-        return Features(self.image[inputs], self.text[inputs], self.image_mask[inputs], self.text_mask[inputs])
+        return Features(*(part[inputs] for part in vars(self).values()))
 
     def to(self, device: torch.device | str) -> "Features":
         """The features on another device."""
-        return Features(
-            self.image.to(device), self.text.to(device), self.image_mask.to(device), self.text_mask.to(device)
-        )
+        return Features(*(part.to(device) for part in vars(self).values()))
 
 
 class Encoder(nn.Module):

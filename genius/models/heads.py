@@ -31,24 +31,16 @@ class SplitEncoder:
 
     image_head: nn.Module  # (b, t) -> (b, d)
     text_head: nn.Module  # (b, u) -> (b, d)
+    image_outputs: Encode  # pixels (b, 3, s, s) -> outputs of the image tower (b, t), of an encoder in eval mode
+    text_outputs: Encode  # tokens (b, n) -> outputs of the text tower (b, u), as well
 
     def __init__(self, clip: Any, encode_images: Encode, encode_texts: Encode):
         """encode_images, encode_texts: encode pixels (b, 3, s, s) and tokens (b, n) with `clip`.
 
         Raises UserError if a tower has no head that can be split off.
         """
-        self.image_head, self._encode_images = _split(clip, clip.visual, encode_images)
-        self.text_head, self._encode_texts = _split(clip, getattr(clip, "text", clip), encode_texts)
-
-    @torch.no_grad()
-    def image_outputs(self, pixels: Tensor) -> Tensor:
-        """Pixels (b, 3, s, s) -> outputs of the image tower (b, t). The encoder must be in eval mode."""
-        return self._encode_images(pixels)
-
-    @torch.no_grad()
-    def text_outputs(self, tokens: Tensor) -> Tensor:
-        """Tokens (b, n) -> outputs of the text tower (b, u). The encoder must be in eval mode."""
-        return self._encode_texts(tokens)
+        self.image_head, self.image_outputs = _split(clip, clip.visual, encode_images)
+        self.text_head, self.text_outputs = _split(clip, getattr(clip, "text", clip), encode_texts)
 
 
 def _split(clip: Any, tower: Any, encode: Encode) -> tuple[nn.Module, Encode]:
@@ -71,6 +63,7 @@ def _split(clip: Any, tower: Any, encode: Encode) -> tuple[nn.Module, Encode]:
     return head, partial(_encode_up_to, head, encode)
 
 
+@torch.no_grad()
 def _encode_up_to(head: nn.Module, encode: Encode, inputs: Tensor) -> Tensor:
     """What reaches the head."""
     hook = head.register_forward_hook(lambda _, inputs, __: inputs[0])  # replaces the head's result
@@ -80,6 +73,7 @@ def _encode_up_to(head: nn.Module, encode: Encode, inputs: Tensor) -> Tensor:
         hook.remove()
 
 
+@torch.no_grad()
 def _encode_with_identity(clip: nn.Module, projection: nn.Parameter, encode: Encode, inputs: Tensor) -> Tensor:
     """Encode with the identity in place of a projection matrix."""
     name = next(name for name, parameter in clip.named_parameters() if parameter is projection)

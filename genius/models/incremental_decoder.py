@@ -128,11 +128,8 @@ class IncrementalDecoder:
         # T5 scales its last hidden state before its tied head
         gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
         self.head = VocabularyHead(config, matrix(t5.shared.weight, gain=gain))
-        bias = (
-            t5.decoder.block[0]
-            .layer[0]
-            .SelfAttention.compute_bias(config.levels, config.levels, device=self._embedding.device)
-        )
+        attention = t5.decoder.block[0].layer[0].SelfAttention
+        bias = attention.compute_bias(config.levels, config.levels, device=self._embedding.device)
         self._bias = bias[0].to(dtype)  # (h, M, M)
 
     def start(self, z: Tensor, beams: int, first_codes: Tensor | None = None) -> DecoderCache:

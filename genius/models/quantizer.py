@@ -109,10 +109,6 @@ class ResidualQuantizer(SavedModule):
         """M codebooks, (k, d) each."""
         return [self._buffer("codebook", level) for level in range(self.config.levels)]
 
-    def _state(self, level: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Codebook (k, d), shares (k,) and sums (k, d) of a level."""
-        return self._buffer("codebook", level), self._buffer("cluster_size", level), self._buffer("embed_avg", level)
-
     def _buffer(self, name: str, level: int) -> Tensor:
         """The buffer of a level; the levels after the first may share one."""
         return self.get_buffer(f"{name}_{min(level, 1) if self.config.shared else level}")
@@ -181,7 +177,8 @@ class ResidualQuantizer(SavedModule):
     @torch.no_grad()
     def _update_ema(self, level: int, residual: Tensor, code: Tensor) -> None:
         """Move one codebook towards the batch and restart dead codes, those that hardly any residual chooses."""
-        codebook, cluster_size, embed_avg = self._state(level)
+        codebook = self._buffer("codebook", level)  # (k, d)
+        cluster_size, embed_avg = self._buffer("cluster_size", level), self._buffer("embed_avg", level)  # (k,), (k, d)
         batch_size, batch_sum = cluster_statistics(residual, code, len(codebook))
         cluster_size.lerp_(batch_size, 1 - self.config.decay)
         embed_avg.lerp_(batch_sum, 1 - self.config.decay)
@@ -214,9 +211,9 @@ class ResidualQuantizer(SavedModule):
             else:
                 codebook.copy_(kmeans(residual, len(codebook), iterations, seed + level))
             code = self._nearest(level, residual, modality)
-            cluster_size, cluster_sum = cluster_statistics(residual, code, len(codebook))
-            self._state(level)[1].copy_(cluster_size)
-            self._state(level)[2].copy_(cluster_sum)
+            share, total = cluster_statistics(residual, code, len(codebook))
+            self._buffer("cluster_size", level).copy_(share)
+            self._buffer("embed_avg", level).copy_(total)
             residual = residual - codebook[code]
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from genius.errors import UserError
 from genius.files import sort_metadata
-from genius.reading import check_tensor_size, one_line, read_json
+from genius.reading import one_line, read_json, size_of
 
 M = TypeVar("M", bound=nn.Module)
 SCALE = ".scale"  # after the name of an 8-bit matrix
@@ -64,9 +64,9 @@ def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, o
     """
     try:
         config = read_json(folder / "config.json", config_class)
-        check_tensor_size(folder / WEIGHTS)
-        model = build(config)
-        with safe_open(folder / WEIGHTS, "pt") as stored:
+        size_of(folder / WEIGHTS)  # a pipe would be waited for
+        with safe_open(folder / WEIGHTS, "pt") as stored:  # which refuses a file that is not as long as its header says
+            model = build(config)
             _load_weights(model, stored, optional)
     except UserError:
         raise
@@ -119,8 +119,7 @@ def _load_weights(model: nn.Module, stored: safe_open, optional: tuple[str, ...]
 
 def _read_weight(stored: safe_open, name: str, weight: Tensor) -> Tensor:
     """A stored weight that can replace this one: fp32 if it was stored in 8 bits, else as it was stored."""
-    if tuple(stored.get_slice(name).get_shape()) != weight.shape:
-        shape = tuple(stored.get_slice(name).get_shape())
+    if (shape := tuple(stored.get_slice(name).get_shape())) != weight.shape:
         raise ValueError(f"{name} has the shape {shape}, its config says {tuple(weight.shape)}")
     tensor = stored.get_tensor(name)
     if tensor.dtype == torch.int8 and weight.is_floating_point():

@@ -63,7 +63,7 @@ def beam_search(
     for level in range(trie.levels):
         scores = scorer.next_level(prefixes)
         if level == 0:
-            recorder.record_first_codes(scores.log_probs)
+            first_log_probs = scores.log_probs
         continuations = _continuations(prefixes, trie, scores, level)  # (c,)
         best = best_positions(  # (b, v or more) positions
             continuations.score,
@@ -86,7 +86,7 @@ def beam_search(
         scorer.keep(~finished)
         if not len(prefixes.query):
             break
-    return recorder.beams()
+    return recorder.beams(first_log_probs)
 
 
 def _continuations(prefixes: Prefixes, trie: Trie, scores: Scores, level: int) -> Continuations:

@@ -90,12 +90,7 @@ class Recorder:
         self._ranges = torch.zeros(3, queries, beams, dtype=torch.long, device=device)  # low, high, depth
         self._scores = torch.full((2, queries, beams), -torch.inf, device=device)  # scores, log_probs
         self._scored = torch.zeros(queries, dtype=torch.long, device=device)
-        self._first_log_probs = torch.empty(0)
         self._traces: list[list[LevelTrace]] | None = [[] for _ in range(queries)] if trace else None
-
-    def record_first_codes(self, log_probs: Tensor) -> None:
-        """log_probs (b, k): of the k first codes."""
-        self._first_log_probs = log_probs
 
     def record_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor) -> None:
         """One level, from the tensors that the search itself decides by.
@@ -142,8 +137,8 @@ class Recorder:
         self._scores[:, prefixes.query, :width] = torch.stack([prefixes.score, prefixes.log_prob])
         self._width = max(self._width, width)
 
-    def beams(self) -> Beams:
-        """The result, when all queries are finished."""
+    def beams(self, first_log_probs: Tensor) -> Beams:
+        """The result, when all queries are finished; first_log_probs (b, k): of the k first codes."""
         low, high, depth = self._ranges[..., : self._width]
         scores, log_probs = self._scores[..., : self._width]
-        return Beams(low, high, scores, log_probs, depth, self._first_log_probs, self._scored, self._traces)
+        return Beams(low, high, scores, log_probs, depth, first_log_probs, self._scored, self._traces)

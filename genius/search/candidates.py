@@ -116,9 +116,8 @@ class CandidateSearch:
                 scanned = nearest[owner, place]
                 new = ~np.isin(owner * len(pool.table) + scanned, query * len(pool.table) + position)
                 order = np.argsort(np.concatenate([query, owner[new]]), kind="stable")
-                query, position = (
-                    np.concatenate(both)[order] for both in ((query, owner[new]), (position, scanned[new]))
-                )
+                query = np.concatenate([query, owner[new]])[order]
+                position = np.concatenate([position, scanned[new]])[order]
         return found, Candidates.at(query, position, len(z), pool.table)
 
     @torch.inference_mode()

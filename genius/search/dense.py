@@ -6,7 +6,7 @@ from the same embeddings.
 Axes: n items, b queries, d dim, k results.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import faiss
 import numpy as np
@@ -25,16 +25,15 @@ def flat_search(
     embeddings (n, d) fp16, memory-mapped; queries (b, d); both normalized. rows: search only these. Equal cosines are
     ordered by row, but which of several that equal the k-th one are found is left to faiss.
     """
-    rows, queries = np.arange(len(embeddings)) if rows is None else np.unique(rows), _float32(queries)
-
-    def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for part in _parts(rows):
-            cosines, places = faiss.knn(
-                queries, _float32(embeddings[part]), min(k, len(part)), metric=faiss.METRIC_INNER_PRODUCT
-            )
-            yield cosines, part[places]
-
-    return _best(parts(), len(queries), k)
+    queries, metric = _float32(queries), faiss.METRIC_INNER_PRODUCT
+    best = np.full((len(queries), k), -np.inf, dtype=np.float32)
+    found = np.full((len(queries), k), -1, dtype=np.int64)
+    for part in _parts(np.arange(len(embeddings)) if rows is None else np.unique(rows)):
+        cosines, places = faiss.knn(queries, _float32(embeddings[part]), min(k, len(part)), metric=metric)
+        best, found = np.concatenate([best, cosines], axis=1), np.concatenate([found, part[places]], axis=1)
+        order = np.lexsort((found, -best), axis=1)[:, :k]
+        best, found = np.take_along_axis(best, order, 1), np.take_along_axis(found, order, 1)
+    return best, found
 
 
 def build_hnsw(embeddings: Vectors) -> faiss.IndexHNSWFlat:
@@ -70,17 +69,6 @@ def add_all(index: faiss.Index, embeddings: Vectors) -> None:
     """Add all embeddings (n, d) in float32, block by block."""
     for part in _parts(np.arange(len(embeddings))):
         index.add(_float32(embeddings[part]))
-
-
-def _best(parts: Iterable[tuple[np.ndarray, np.ndarray]], queries: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k highest of several parts (values, numbers), (b, ·) each, as (b, k) each; equal values by number."""
-    values = np.full((queries, k), -np.inf, dtype=np.float32)
-    numbers = np.full((queries, k), -1, dtype=np.int64)
-    for part_values, part_numbers in parts:
-        values, numbers = np.concatenate([values, part_values], axis=1), np.concatenate([numbers, part_numbers], axis=1)
-        order = np.lexsort((numbers, -values), axis=1)[:, :k]
-        values, numbers = np.take_along_axis(values, order, 1), np.take_along_axis(numbers, order, 1)
-    return values, numbers
 
 
 def _parts(numbers: np.ndarray) -> Iterator[np.ndarray]:

@@ -181,7 +181,7 @@ class Engine:
 
     def cache_image(self, image: Image) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
-        self.batcher.run(self._cache_images, [image], None, 1)
+        self.batcher.call(partial(self.retriever.cache_images, [image]))
 
     def forget_images(self) -> None:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
@@ -250,10 +250,6 @@ class Engine:
         embeddings = torch.cat([query.embeddings for query in queries]).to(self.device)
         z = torch.cat([query.z for query in queries]).to(self.device)
         return self.retriever.results(EncodedQueries(None, embeddings, z), batch.options, batch.version)
-
-    def _cache_images(self, images: Sequence[Image], _: None) -> list[None]:
-        self.retriever.cache_images(images)
-        return [None] * len(images)
 
 
 def batch_size(beams: int) -> int:

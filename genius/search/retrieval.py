@@ -25,9 +25,12 @@ class EncodedQueries:
     milliseconds: Milliseconds = field(default_factory=dict)
 
     @classmethod
-    def from_vectors(cls, embeddings: np.ndarray, z: np.ndarray) -> "EncodedQueries":
+    def from_vectors(
+        cls, embeddings: np.ndarray, z: np.ndarray, device: torch.device | str = "cpu"
+    ) -> "EncodedQueries":
         """From the vectors (b, d) that results carry."""
-        return cls(None, torch.as_tensor(embeddings, dtype=torch.float32), torch.as_tensor(z, dtype=torch.float32))
+        tensors = [torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)]
+        return cls(None, tensors[0], tensors[1])
 
     def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""

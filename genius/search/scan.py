@@ -15,10 +15,10 @@ Shapes: n items, b queries, d dim, M levels, k results, r ranges, p prefixes, c 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -169,11 +169,7 @@ def compiling(code_sizes: tuple[int, ...]) -> Future[Kernels]:
 
         return build_kernels(code_sizes)
 
-    return _in_background(build)
-
-
-def _in_background(function: Callable[[], Any]) -> Future:
-    return ThreadPoolExecutor(1, "compile").submit(function)
+    return ThreadPoolExecutor(1, "compile").submit(build)
 
 
 @lru_cache

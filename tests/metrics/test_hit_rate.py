@@ -9,7 +9,7 @@ from genius.metrics.hit_rate import (
     MISS,
     Qrels,
     bootstrap_differences,
-    bootstrap_hit_rates,
+    bootstrap_shares,
     first_hits,
     found_queries,
     headline_cut,
@@ -105,7 +105,7 @@ def test_bootstrap_draws_are_distributed_as_if_queries_were_resampled_one_by_one
     slow = np.random.default_rng(1)
     resampled = [hit_rate(slow.choice(ranks, size=len(ranks)), 5) for _ in range(4000)]
 
-    draws = bootstrap_hit_rates(ranks, 5, 4000, np.random.default_rng(2))
+    draws = bootstrap_shares(ranks <= 5, 4000, np.random.default_rng(2))
 
     assert draws.mean() == pytest.approx(np.mean(resampled), abs=0.01)
     assert draws.std() == pytest.approx(np.std(resampled), rel=0.05)
@@ -118,10 +118,10 @@ def test_the_interval_is_the_middle_95_percent():
 
 def test_the_bootstrap_depends_only_on_its_seed_and_has_no_spread_if_all_queries_miss():
     ranks = np.array([1, MISS, 2])
-    first, second = (bootstrap_hit_rates(ranks, 5, 50, np.random.default_rng(4)) for _ in range(2))
+    first, second = (bootstrap_shares(ranks <= 5, 50, np.random.default_rng(4)) for _ in range(2))
 
     assert first.tolist() == second.tolist()
-    assert interval(bootstrap_hit_rates(np.full(6, MISS), 5, 50, np.random.default_rng(0))) == (0.0, 0.0)
+    assert interval(bootstrap_shares(np.zeros(6, bool), 50, np.random.default_rng(0))) == (0.0, 0.0)
 
 
 def test_averages_leave_out_unknown_values():

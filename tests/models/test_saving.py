@@ -1,3 +1,4 @@
+import os
 from dataclasses import dataclass
 
 import pytest
@@ -102,6 +103,15 @@ def test_a_config_of_a_larger_model_than_its_weights_is_refused(tmp_path, width,
     save_model(Model(Config()), Config(), tmp_path)
     (tmp_path / "config.json").write_text(f'{{"width": {width}}}')
     with pytest.raises(UserError, match=reason):
+        load_model(Model, Config, tmp_path)
+
+
+@pytest.mark.parametrize("length", [2**33, -1, 9, 0])
+def test_a_file_of_weights_that_is_not_as_long_as_its_header_says_is_refused(tmp_path, length):
+    save_model(Model(Config()), Config(), tmp_path)
+    file = tmp_path / "model.safetensors"
+    os.truncate(file, length if length >= 0 else file.stat().st_size + length)
+    with pytest.raises(UserError, match="cannot be loaded"):
         load_model(Model, Config, tmp_path)
 
 

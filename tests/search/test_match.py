@@ -76,7 +76,7 @@ def test_the_command_records_weights_and_writes_a_report(run, monkeypatch):
         return [Answered("text to image", (n / 100, 0.0), n > 50 or n % 7 == 0) for n in range(100)]
 
     monkeypatch.setattr(calibration, "answered", answered)
-    monkeypatch.setattr(calibration, "collection_of", lambda run, named: None)
+    monkeypatch.setattr(calibration, "opened", lambda given: (Engine.load(given.run, given.device), None))
     main([str(run.path), "--device", "cpu"])
     assert splits == ["val", "test"] and Run(run.path).manifest["match"]["order"] == "cosine"
     (table,) = Report.load(run.path / "reports" / "match.json").tables

@@ -35,7 +35,7 @@ from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.evaluation.match import match_table
 from genius.index.store import Index
-from genius.metrics.hit_rate import MISS, bootstrap_hit_rates, hit_rate, interval
+from genius.metrics.hit_rate import MISS, bootstrap_shares, hit_rate, interval
 from genius.models.class_bridge import ClassTexts
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
@@ -230,7 +230,7 @@ def rates(right: Sequence[Sequence[bool]], seed: int) -> list[Cell]:
     """Hit rate with its interval at each cut. right: for each upload whether its results are right, best first."""
     ranks = np.array([list(hits).index(True) + 1 if True in hits else MISS for hits in right], dtype=np.int64)
     rng = np.random.default_rng(seed)
-    return [(hit_rate(ranks, k), *interval(bootstrap_hit_rates(ranks, k, DRAWS, rng))) for k in CUTS]
+    return [(hit_rate(ranks, k), *interval(bootstrap_shares(ranks <= k, DRAWS, rng))) for k in CUTS]
 
 
 def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], seed: int) -> Table:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from genius.errors import UserError
-from genius.evaluation.arguments import add_beams, add_evaluated, collection_of, command_line, command_parser
+from genius.evaluation.arguments import add_beams, command_line, evaluation_parser, opened
 from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import EncodedSplit, read_queries, training_targets
@@ -29,7 +29,6 @@ from genius.evaluation.systems import RowResults, SearchedPool, id_systems, sear
 from genius.metrics.hit_rate import MISS
 from genius.models.ranker import Ranker
 from genius.reports import Column, Report, version
-from genius.runtime import keep_freed_memory
 from genius.schema import RANKER_PARTS, SearchOptions
 from genius.search.engine import Engine, batch_size
 from training.distributed import run_alone
@@ -126,12 +125,10 @@ def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: i
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = command_parser(MODULE, __doc__)
-    add_evaluated(parser)
+    parser = evaluation_parser(MODULE, __doc__)
     add_beams(parser)
     given = parser.parse_args(arguments)
-    keep_freed_memory()
-    engine, collection = Engine.load(given.run, given.device), collection_of(given.run, given.collection)
+    engine, collection = opened(given)
     if not engine.has_ranker:
         raise UserError(f"{given.run} has no ranker; train one: python -m training.ranker COLLECTION {given.run}")
     sets = read_queries(collection, engine.index, given.split, limit=given.limit, seed=given.seed, answerable=True)

@@ -66,13 +66,11 @@ def synchronize(device: torch.device) -> None:
 
 def describe_machine(device: torch.device) -> str:
     """The machine that is timed and the versions of the libraries, without the name of the host."""
+    versions = [f"{library.__name__} {library.__version__}" for library in (torch, transformers, faiss)]
     parts = [processor_name(), f"{torch.get_num_threads()} of {os.cpu_count()} threads"]
     if device.type == "cuda":
         parts.append(torch.cuda.get_device_name(device))
-    versions = (("torch", torch.__version__), ("transformers", transformers.__version__), ("faiss", faiss.__version__))
-    return ", ".join(
-        [*parts, f"Python {platform.python_version()}", *(f"{name} {version}" for name, version in versions)]
-    )
+    return ", ".join([*parts, f"Python {platform.python_version()}", *versions])
 
 
 def processor_name() -> str:
