@@ -88,15 +88,11 @@ def _example(record: Any, folder: Path) -> Example:
         raise ValueError("every example needs a title, and a text or an image")
     if picture != Path(picture).name:
         raise ValueError(f"“{title}” names an image outside of its folder, {quoted(picture)}")
-    return Example(
-        title,
-        text,
-        open_image(folder / picture, max_side=MAX_SIDE) if picture else None,
-        tuple(
-            TargetedInstruction(_string(asked, "instruction"), Modality.from_mbeir(_string(asked, "target")))
-            for asked in instructions
-        ),
+    targeted = tuple(
+        TargetedInstruction(_string(asked, "instruction"), Modality.from_mbeir(_string(asked, "target")))
+        for asked in instructions
     )
+    return Example(title, text, open_image(folder / picture, max_side=MAX_SIDE) if picture else None, targeted)
 
 
 def _string(record: Any, name: str) -> str:

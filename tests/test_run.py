@@ -118,9 +118,11 @@ def test_others_may_read_the_weights_that_a_run_publishes(run):
     assert (run.folder("encoder") / "model.safetensors").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_a_missing_part_says_how_to_train_it(run):
+def test_a_missing_part_says_how_to_train_it(run, tmp_path):
     with pytest.raises(UserError, match="holds no decoder; train it with: python -m training"):
         run.folder("decoder")
+    with pytest.raises(UserError, match="asets is not a run; train one with: python -m training COLLECTION RUN"):
+        Run(tmp_path / "asets").folder("decoder")
 
 
 KILLED = """

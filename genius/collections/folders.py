@@ -126,9 +126,7 @@ class Folder:
         return None
 
     def names_picture(self, name: str) -> bool:
-        with suppress(UserError):
-            return bool(self.find_elsewhere(name)) if is_elsewhere(name) else self.base_of(name) is not None
-        return False
+        return self.base_of(name) is not None
 
     def missing(self, name: str, line: int) -> FileReport:
         """What is said of a picture that a table names in this line, but that is not here."""

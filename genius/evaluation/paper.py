@@ -238,15 +238,8 @@ def trained_on(settings: Any, collection: str) -> str:
     return ", ".join([collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())])
 
 
-def captions_report(runs: Sequence[Path], command: str) -> Report:
-    """Raises UserError if a run has no readable report, or no row from texts to images."""
-    measured = [line for run in runs for line in measured_captions(run)]
-    note = "Captions to images at 1, 5 and 10, of the paper and of the runs that the command names."
-    return Report("Captions to images", note, command, version(runs[0]), [captions_table(measured)])
-
-
 def measured_captions(run: Path) -> list[list[Cell]]:
-    """Our lines of the captions table in a run's retrieval report."""
+    """Our lines of the captions table in a run's retrieval report. Raises UserError if there are none."""
     file = run / "reports" / "retrieval.json"
     try:
         report = Report.load(file)
@@ -275,7 +268,10 @@ def main(arguments: list[str]) -> None:
     parser = command_parser(MODULE, __doc__)
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="runs with a retrieval report")
     runs = parser.parse_args(arguments).runs
-    captions_report(runs, command_line(MODULE, arguments)).save(runs[0] / "reports" / "captions.json")
+    table = captions_table([line for run in runs for line in measured_captions(run)])
+    note = "Captions to images at 1, 5 and 10, of the paper and of the runs that the command names."
+    report = Report("Captions to images", note, command_line(MODULE, arguments), version(runs[0]), [table])
+    report.save(runs[0] / "reports" / "captions.json")
 
 
 if __name__ == "__main__":

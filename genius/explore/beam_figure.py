@@ -119,15 +119,9 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -
         for number, width in enumerate(WIDTHS.tolist()):
             these = (marked == ours) & (thickness == number)
             if these.any():
-                lines.append(
-                    Scatter(
-                        x=x[these].ravel(),
-                        y=y[these].ravel(),
-                        mode="lines",
-                        hoverinfo="skip",
-                        line={"color": color, "width": width * scale},
-                    )
-                )
+                at = {"x": x[these].ravel(), "y": y[these].ravel()}
+                stroke = {"color": color, "width": width * scale}
+                lines.append(Scatter(at, mode="lines", hoverinfo="skip", line=stroke))
     return lines
 
 
@@ -141,6 +135,7 @@ def _points(
         these = np.flatnonzero((tree.fate == fate) & (marked == ours)).tolist()
         if these:
             codes = [prefixes[number] for number in these]
+            rim = {"width": 1.5 * scale, "color": color}
             points.append(
                 Scatter(
                     x=tree.level[these],
@@ -153,12 +148,7 @@ def _points(
                     hoverinfo="text",
                     hovertext=[_hover(tree, number, prefix) for number, prefix in zip(these, codes, strict=True)],
                     customdata=[".".join(map(str, prefix)) for prefix in codes],
-                    marker={
-                        "symbol": symbol,
-                        "size": size * scale,
-                        "color": color,
-                        "line": {"width": 1.5 * scale, "color": color},
-                    },
+                    marker={"symbol": symbol, "size": size * scale, "color": color, "line": rim},
                 )
             )
     return points

@@ -238,6 +238,5 @@ def _median(system: SearchSystem, search: Callable[[], Answer]) -> SystemResults
     if sum(first.values()) < SLOW:
         runs += [search()[2] for _ in range(REPEATS - 1)]
     valid = rows[0] >= 0
-    return SystemResults(
-        system, rows[0][valid], cosines[0][valid], sorted(runs, key=lambda spent: sum(spent.values()))[len(runs) // 2]
-    )
+    slower = sorted(runs, key=lambda spent: sum(spent.values()))
+    return SystemResults(system, rows[0][valid], cosines[0][valid], slower[len(runs) // 2])

@@ -120,24 +120,19 @@ def coherent_pattern(index: Index) -> Pattern:
     kinds = np.zeros((len(keys), len(Modality)), dtype=np.int64)
     np.add.at(kinds, (members, index.modalities), 1)
     sizes = kinds.sum(1)
-    candidates = np.flatnonzero(
-        (sizes >= MIN_PATTERN_ITEMS) & (sizes <= MAX_PATTERN_ITEMS) & ((kinds >= 3).sum(1) >= 2)
-    )
+    right_size = (sizes >= MIN_PATTERN_ITEMS) & (sizes <= MAX_PATTERN_ITEMS)
+    candidates = np.flatnonzero(right_size & ((kinds >= 3).sum(1) >= 2))
     if not len(candidates):
         return ()
     candidates = candidates[np.argsort(-sizes[candidates], kind="stable")][: MAX_COMPARED // 10]
-    coherences = [
-        coherence(unit_embeddings(index, np.flatnonzero(members == candidate)), index, members == candidate)
-        for candidate in candidates
-    ]
+    coherences = [coherence(index, np.flatnonzero(members == candidate)) for candidate in candidates]
     return (None, *map(int, keys[candidates[int(np.argmax(coherences))]]))
 
 
-def coherence(vectors: np.ndarray, index: Index, of: np.ndarray) -> float:
-    """How alike the items are of which these are the unit embeddings (m, d): their mean cosine with the mean of their
-    own modality, averaged over modalities. Pictures and texts lie apart in the space of embeddings even where they mean
-    the same. of: (n,) bool, which items they are."""
-    kinds = index.modalities[of]
+def coherence(index: Index, rows: np.ndarray) -> float:
+    """How alike the items at these rows (m,) are: their mean cosine with the mean of their own modality, averaged over
+    modalities. Pictures and texts lie apart in the space of embeddings even where they mean the same."""
+    kinds, vectors = index.modalities[rows], unit_embeddings(index, rows)  # (m,), (m, d)
     means = [vectors[kinds == kind].mean(0) for kind in np.unique(kinds)]
     return float(np.mean([np.linalg.norm(mean) for mean in means]))
 

@@ -118,13 +118,8 @@ class Encoder(nn.Module):
                 model["text_cfg"]["hf_model_pretrained"] = False  # its weights are part of the checkpoint
             if "hf_tokenizer_name" in model["text_cfg"] and architecture.startswith(LOCAL_FOLDER):
                 model["text_cfg"]["hf_tokenizer_name"] = str(Path(architecture.removeprefix(LOCAL_FOLDER)).resolve())
-            encoder = cls(
-                EncoderConfig(
-                    model,
-                    dict(open_clip.get_model_preprocess_cfg(clip)),
-                    source=f"{architecture} {Path(pretrained).name}".strip(),
-                )
-            )
+            source = f"{architecture} {Path(pretrained).name}".strip()
+            encoder = cls(EncoderConfig(model, dict(open_clip.get_model_preprocess_cfg(clip)), source))
             encoder.clip.load_state_dict(clip.state_dict())
             encoder.eval().check()
         except Exception as error:  # open_clip, the hub and the network raise many types
@@ -197,13 +192,8 @@ class Encoder(nn.Module):
             model["residual_heads"] = {"hidden": hidden, "image_dropout": image_dropout, "text_dropout": text_dropout}
         if bridge and (labels := classes_of(classifier)):
             model["bridge"] = {"labels": labels, "temperature": bridge_temperature, "cut": bridge_cut}
-        preprocess = PreprocessCfg(
-            size=image_size,
-            mean=pretrained["mean"],
-            std=pretrained["std"],
-            interpolation=pretrained["interpolation"],
-            resize_mode=resize_mode,
-        )
+        known = {name: pretrained[name] for name in ("mean", "std", "interpolation")}
+        preprocess = PreprocessCfg(size=image_size, resize_mode=resize_mode, **known)
         try:
             encoder = cls(EncoderConfig(model, asdict(preprocess), source=f"{image_tower} {text_tower}"))
             image.reset_classifier(0)

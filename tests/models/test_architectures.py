@@ -143,7 +143,9 @@ def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(kind
     saved = tmp_path / "saved"
     saved.mkdir()
     encoder.save(saved)
-    again = Encoder.load(saved).encode(IMAGES, TEXTS)
+    loaded = Encoder.load(saved)
+    again = loaded.encode(IMAGES, TEXTS)
+    assert not loaded.training
     assert torch.equal(again.image, features.image) and torch.equal(again.text, features.text)
     assert is_split(encoder) == (kind in SPLIT)
 

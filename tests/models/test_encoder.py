@@ -153,44 +153,11 @@ def test_a_tower_that_attends_to_padding_gets_all_of_it(text):
     assert short_encoder(**text).tokenize(["a dog"]).shape == (1, 16)
 
 
-def test_features_are_those_of_open_clip_itself():
-    encoder = tiny_encoder()
-    features = encoder.encode([picture("green")], ["A tree."])
-
-    with torch.inference_mode():
-        image = encoder.clip.encode_image(encoder.preprocess([picture("green")]))
-        text = encoder.clip.encode_text(encoder.tokenize(["A tree."]))
-
-    torch.testing.assert_close(features.image, image)
-    torch.testing.assert_close(features.text, text)
-
-
-def test_a_loaded_encoder_gives_the_embeddings_of_the_saved_one(tmp_path):
-    encoder = tiny_encoder()
-    encoder.save(tmp_path)
-
-    loaded = Encoder.load(tmp_path)
-
-    assert not loaded.training
-    torch.testing.assert_close(
-        loaded.encode([picture("red")], ["x"]).embedding(),
-        encoder.encode([picture("red")], ["x"]).embedding(),
-        atol=0,
-        rtol=0,
-    )
-
-
 def test_a_damaged_part_is_refused_in_one_sentence(tmp_path):
     tiny_encoder().save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"surprise": 1}))
     with pytest.raises(UserError, match="surprise.*train this part again"):
-        Encoder.load(tmp_path)
-
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    weights = tmp_path / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(UserError, match="cannot be loaded"):
         Encoder.load(tmp_path)
 
 

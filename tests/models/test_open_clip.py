@@ -105,12 +105,25 @@ def write_tokenizer(folder):
     ).save_pretrained(folder)
 
 
+def hugging_face_model(folder, tower="transformers"):
+    """Written to a folder: with a Hugging Face tokenizer, and the text tower of this library."""
+    folder.mkdir(exist_ok=True)
+    write_tokenizer(folder)
+    text = hugging_face_text(folder) if tower == "transformers" else SIGLIP_TEXT
+    return write_model(folder, PLAIN | {"custom_text": True, "text_cfg": text})
+
+
+def saved_encoder(folder, **changed):
+    """The folder of a saved encoder with a Hugging Face text tower."""
+    hugging_face_model(folder, **changed)
+    (folder / "saved").mkdir()
+    Encoder.from_open_clip(f"local-dir:{folder}").save(folder / "saved")
+    return folder / "saved"
+
+
 @pytest.mark.parametrize("tower", ["transformers", "open_clip"])
 def test_a_model_with_a_hugging_face_tokenizer_gives_the_features_that_open_clip_gives(tmp_path, tower):
-    write_tokenizer(tmp_path)
-    text = hugging_face_text(tmp_path) if tower == "transformers" else SIGLIP_TEXT
-    source = write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": text})
-
+    source = hugging_face_model(tmp_path, tower)
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
 
     with torch.inference_mode():
@@ -159,10 +172,7 @@ def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monk
 def test_a_saved_encoder_needs_no_other_folder_and_no_network(tmp_path, monkeypatch, tower):
     """Saved, then moved, while the folders that it came from are gone."""
     origin, saved, moved = (tmp_path / name for name in ("origin", "saved", "moved"))
-    origin.mkdir()
-    write_tokenizer(origin)
-    text = hugging_face_text(origin) if tower == "transformers" else SIGLIP_TEXT
-    write_model(origin, PLAIN | {"custom_text": True, "text_cfg": text})
+    hugging_face_model(origin, tower)
     encoder = Encoder.from_open_clip(f"local-dir:{origin}")
     expected = encoder.encode([None, None], ["a red dog", "a"]).text
     saved.mkdir()
@@ -193,6 +203,12 @@ def renumber(file, number):
     file.write_text(json.dumps(fields))
 
 
+def ask_for_code(text, key):
+    """Name compiled code of the hub as the implementation of attention."""
+    config = json.loads((text / "config.json").read_text())
+    (text / "config.json").write_text(json.dumps(config | {key: "somebody/kernel"}))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -204,15 +220,15 @@ def renumber(file, number):
         (lambda text: (text / "tokenizer_config.json").write_text("["), "cannot be loaded"),
         (lambda text: (text / "tokenizer.json").write_text("["), "cannot be loaded"),
         (lambda text: renumber(text / "tokenizer.json", 1_000_000), "has a token 1,000,000 and the text tower knows"),
+        (lambda text: ask_for_code(text, "attn_implementation"), "d .attn_implementation: Input should be 'eager' or"),
+        (
+            lambda text: ask_for_code(text, "_attn_implementation"),
+            "d ._attn_implementation: Input should be 'eager' or",
+        ),
     ],
 )
 def test_a_damaged_text_folder_is_refused_in_one_sentence(tmp_path, damage, message):
-    write_tokenizer(tmp_path)
-    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
-    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
-    saved = tmp_path / "saved"
-    saved.mkdir()
-    encoder.save(saved)
+    saved = saved_encoder(tmp_path)
     damage(saved / "text")
     with pytest.raises(UserError, match=message) as caught:
         Encoder.load(saved)
@@ -256,11 +272,7 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     tmp_path, monkeypatch, kwargs, named
 ):
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
-    encoder, source, marker = tmp_path / "encoder", tmp_path / "source", tmp_path / "it ran"
-    encoder.mkdir(), source.mkdir()
-    write_tokenizer(source)
-    write_model(source, PLAIN | {"custom_text": True, "text_cfg": SIGLIP_TEXT})
-    Encoder.from_open_clip(f"local-dir:{source}").save(encoder)
+    encoder, marker = saved_encoder(tmp_path, tower="open_clip"), tmp_path / "it ran"
     write_evil_tokenizer(encoder / "evil", marker)
     file = encoder / "config.json"
     config = json.loads(file.read_text())
@@ -273,19 +285,6 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     with pytest.raises(UserError, match=rf"tokenizer_kwargs cannot be used \({named}: "):
         make_tokenizer(config["model"]["text_cfg"] | {"hf_tokenizer_name": str(encoder / "text")}, None)
     assert not marker.exists()
-
-
-@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
-def test_a_tower_that_asks_for_compiled_code_of_the_hub_is_refused(tmp_path, key):
-    write_tokenizer(tmp_path)
-    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
-    saved = tmp_path / "saved"
-    saved.mkdir()
-    Encoder.from_open_clip(f"local-dir:{tmp_path}").save(saved)
-    file = saved / "text" / "config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {key: "somebody/kernel"}))
-    with pytest.raises(UserError, match=f"cannot be loaded .{key}: Input should be 'eager' or 'sdpa'"):
-        Encoder.load(saved)
 
 
 def test_clips_tokenizer_opens_no_file_that_a_configuration_names(tmp_path):
@@ -302,8 +301,7 @@ def test_the_tokenizer_options_of_every_open_clip_model_are_known():
 
 
 def test_padding_of_a_hugging_face_tower_is_trimmed_and_changes_nothing(tmp_path):
-    write_tokenizer(tmp_path)
-    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
+    hugging_face_model(tmp_path)
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
     tokens = encoder.tokenize(["a red dog", "a"])
     assert tokens.shape == (2, 6)
@@ -313,8 +311,7 @@ def test_padding_of_a_hugging_face_tower_is_trimmed_and_changes_nothing(tmp_path
 
 
 def test_texts_of_a_hugging_face_tower_are_grouped_by_length_and_keep_their_order(tmp_path, monkeypatch):
-    write_tokenizer(tmp_path)
-    write_model(tmp_path, PLAIN | {"custom_text": True, "text_cfg": hugging_face_text(tmp_path)})
+    hugging_face_model(tmp_path)
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
     texts = ["a red dog", "a", "red dog", "dog", "a red red dog a"]
     alone = torch.cat([encoder.encode([None], [text]).text for text in texts])

@@ -10,9 +10,10 @@ from torch import nn
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
 from genius.models.saving import LARGE, load_model, round_to_eight_bit, round_to_half, save_model
 from tests.models.test_towers import write_image_tower, write_text_tower
-from tests.search.tiny import tiny_decoder, tiny_encoder
+from tests.search.tiny import tiny_decoder, tiny_encoder, tiny_fusion
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,12 @@ def test_half_precision_halves_the_floating_weights_and_rounds_them(tmp_path):
     assert loaded.count == 70_001
 
 
-def test_a_model_rounded_before_it_is_saved_comes_back_the_same(tmp_path):
-    for kind, model in ((Encoder, Encoder(tiny_encoder().config)), (IDDecoder, tiny_decoder(geometry=True))):
+def test_a_model_comes_back_the_same_and_in_half_precision_if_it_was_rounded_before(tmp_path):
+    parts = (Encoder(tiny_encoder().config), tiny_fusion(), tiny_decoder(geometry=True))
+    for kind, model in zip((Encoder, Fusion, IDDecoder), parts, strict=True):
+        model.save(tmp_path)
+        loaded = kind.load(tmp_path).state_dict()
+        assert all(torch.equal(tensor, loaded[name]) for name, tensor in model.state_dict().items())
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         round_to_half(model)
         model.save(tmp_path, half=True)

@@ -261,15 +261,9 @@ def test_the_published_order_is_that_of_a_run_without_a_ranker(engine, tmp_path)
         engine.search(ASKED, replace(options, order="best"))
 
 
-def test_a_ranker_of_other_parts_or_a_damaged_one_is_refused(tmp_path):
+def test_a_ranker_of_other_parts_is_refused(tmp_path):
     run = publish_tiny_run(tmp_path / "run", n=6)
-    folder = run.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
-    weights = folder / "model.safetensors"
-    before = weights.read_bytes()
-    weights.write_bytes(before[:-1] + b"?")
-    with pytest.raises(UserError, match="not the file that training wrote"):
-        Engine.load(run.path, "cpu")
-    weights.write_bytes(before)
+    run.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
     run.publish("decoder", tiny_decoder(seed=5).save, ("quantizer",))
     with pytest.raises(UserError, match="was built from another decoder.*python -m training.ranker"):
         Engine.load(run.path, "cpu")

@@ -1,8 +1,6 @@
 """An engine takes up what was added and removed while it searches."""
 
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from genius.schema import Item, Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.trie.pool import Pool
 from tests.search.tiny import publish_tiny_run
+from tests.waiting import wait_until
 
 N, LIMIT = 30, 60  # items; seconds
 
@@ -35,14 +34,6 @@ def add(run: Path, engine: Engine, *texts: str) -> None:
         ),
         update.Models(engine.encoder, engine.fusion, engine.quantizer),
     )
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that another thread makes true. Fails after LIMIT seconds."""
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.01)
 
 
 def test_the_next_query_finds_added_items_and_no_removed_ones(run):
@@ -108,7 +99,7 @@ def test_what_another_process_adds_is_followed(run):
     engine = Engine.load(run, "cpu")
     engine.follow(every=0.01)
     add(run, engine, "A zebra on a tree.")
-    until(lambda: engine.index.n > N)
+    wait_until(lambda: engine.index.n > N)
     assert engine.search([Query("A zebra on a tree.")])[0].hits[0].row == N
 
 
@@ -122,7 +113,7 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
     tries, reload = [], engine.versions.reload
     monkeypatch.setattr(engine.versions, "reload", lambda: (tries.append(1), reload()))
     engine.follow(every=0.01)
-    until(lambda: len(tries) >= 5)
+    wait_until(lambda: len(tries) >= 5)
     assert len(caplog.records) == 1 and "was not loaded" in caplog.text
 
 

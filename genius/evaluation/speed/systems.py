@@ -180,8 +180,7 @@ def residual_quantizer(setup: Setup) -> System:
     norms = squared_norms(setup.pool, Codewords(codebooks)).cpu().numpy()
     for first in range(0, setup.items, BLOCK):
         codes = table.codes(np.arange(first, min(first + BLOCK, setup.items))).astype(np.int32)
-        given = (faiss.swig_ptr(array) for array in (codes, packed[first:], norms[first:]))
-        codes_at, packed_at, norms_at = given
+        codes_at, packed_at, norms_at = (faiss.swig_ptr(array) for array in (codes, packed[first:], norms[first:]))
         index.rq.pack_codes(len(codes), codes_at, packed_at, -1, norms_at)
     faiss.copy_array_to_vector(packed.ravel(), index.codes)
     index.ntotal = setup.items
