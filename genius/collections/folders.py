@@ -126,7 +126,9 @@ class Folder:
         return None
 
     def names_picture(self, name: str) -> bool:
-        return self.base_of(name) is not None
+        with suppress(UserError):
+            return bool(self.find_elsewhere(name)) if is_elsewhere(name) else self.base_of(name) is not None
+        return False
 
     def missing(self, name: str, line: int) -> FileReport:
         """What is said of a picture that a table names in this line, but that is not here."""

@@ -107,7 +107,7 @@ def read_image_file(file: Path | str) -> bytes:
         _check_bytes(status.st_size, name)
         return file.read_bytes()
     except FileNotFoundError:
-        raise UserError(f"{name} is missing; restore the image file or remove its line") from None
+        raise UserError(f"{name} is missing; restore the file, or remove the line or the link that names it") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None

@@ -108,7 +108,7 @@ def read_source(root: Path) -> Source:
         raise UserError(f"{root} contains no images; {needed}" + f" ({found})" * bool(found))
     pairs = root / PAIRS
     composed = list(_composed_pairs(pairs, [*records, *missing])) if pairs.is_file() else []
-    return Source(root, table, records, composed, others, missing, notes)
+    return Source(root, table, records, composed, others, missing, list(dict.fromkeys(notes)))
 
 
 def _find_tables(root: Path, folder: Folder) -> list[str]:
@@ -218,7 +218,7 @@ def _record(
         image if fields.id in (None, "") else str(fields.id),
         image,
         number,
-        fields.split or (SPLIT_NAMES.get(inside.parts[0].lower()) if inside.parts else None),
+        fields.split or next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None),
         [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
         _without_empty(fields.attributes | fields.model_extra),
         [(pair.q, pair.a) for pair in fields.qa if pair.q and pair.a],

@@ -19,7 +19,7 @@ JSON = (".jsonl", ".json")
 SEPARATORS = ",;\t|"  # of a CSV file's cells
 COLUMNS = {  # field -> the names of its columns, the best first
     "image": ["img_path", "image", "file", "image_path", "file_name", "path", "file_path"]
-    + ["img", "image_file", "image_name"],
+    + ["img", "image_file", "image_name", "picture", "photo", "image_src", "image_url", "image_link"],
     "text": ["txt", "text", "caption", "title", "description"],
     **{field: [field] for field in ("id", "split", "captions", "qa", "attributes")},
 }

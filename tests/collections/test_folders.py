@@ -181,6 +181,10 @@ def test_a_table_beside_the_folder_of_its_pictures_is_read_from_there(tmp_path):
         ("captions.txt", "image,caption\n1.png,one\n2.png,two\n"),
         ("captions.json", '[{"image": "1.png", "caption": "one"}, {"image": "2.png", "caption": "two"}]'),
         ("t.jsonl", '[{"image": "1.png", "caption": "one"},\n {"image": "2.png", "caption": "two"}]'),
+        (
+            "t.csv",
+            "Handle,Image Src,text\nx,https://x.example/images/1.png?v=1,one\ny,https://x.example/images/2.png,two\n",
+        ),
         ("t.csv", "Bild;Nr;text\n1.png;7;one\n2.png;8;two\n"),
         ("t.csv", "id,text\n1,one\n2,two\n"),
         ("t.csv", "image,text\n1,one\n1,NA\n2,two\n"),
@@ -231,13 +235,14 @@ def test_a_text_file_beside_a_picture_is_its_caption(tmp_path):
 
 
 def test_tables_in_the_folders_of_an_image_folder_are_read_with_their_splits(tmp_path):
-    folder = photos(tmp_path / "x", "train/0.png", "train/1.png", "test/0.png")
+    folder = photos(tmp_path / "x", "data/train/0.png", "data/train/1.png", "data/test/0.png") / "data"
     (folder / "train/metadata.jsonl").write_text(
         '{"file_name": "0.png", "text": "one"}\n{"file_name": "1.png", "text": "two"}\n'
     )
     (folder / "test/metadata.csv").write_text("file_name,text\n0.png,three\n")
-    found = {(record.image, record.split, *record.captions) for record in read_source(folder).records}
-    assert found == {("train/0.png", "train", "one"), ("train/1.png", "train", "two"), ("test/0.png", "test", "three")}
+    found = {(record.image, record.split, *record.captions) for record in read_source(folder.parent).records}
+    one, two, three = ("data/train/0.png", "train", "one"), ("data/train/1.png", "train", "two"), ("data/test/0.png",)
+    assert found == {one, two, (*three, "test", "three")}
 
 
 def test_the_check_reports_pictures_and_texts_that_no_pool_holds(tmp_path):

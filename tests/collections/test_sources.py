@@ -108,7 +108,7 @@ def test_a_bad_record_is_named_by_file_and_line(folder, line, says):
         ("image,text\na.png,x\nb.png\n", ":3: the row has 1 cells, but the header has 2"),
         ("image,image\na.png,b.png\n", ":1: two columns have the same name"),
         ('image,text\na.png,"x\n', ":2: the row is not valid CSV"),
-        ("picture,text\nc.png,x\n", ":2: the row names no image"),
+        ("drawing,text\nc.png,x\n", ":2: the row names no image"),
         ("image,text\n", "table.csv has no rows; expected one for each image"),
         ("", "has no rows"),
     ],
