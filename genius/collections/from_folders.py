@@ -80,16 +80,17 @@ def build(
 
 
 def named(source: str) -> tuple[str, Path]:
-    """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has lower-case letters, digits and _.
+    """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has letters a to z, digits and _.
 
-    Raises UserError if the name has no such character, or there is no folder.
+    A folder in another script becomes `photos`. Raises UserError if NAME has no such character, or there is no folder.
     """
     name, equals, folder = source.rpartition("=")
-    if not equals or Path(source).is_dir():
+    is_folder = not equals or Path(source).is_dir()
+    if is_folder:
         name, folder = os.path.basename(os.path.realpath(source)), source
     if not folder:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
-    clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_folder
     if not clean:
         raise UserError(f"{source!r} gives no dataset name of letters a to z, digits and _; write NAME=FOLDER with one")
     return clean, Path(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genius.index.database import new_database, read_only
+from genius.index.database import read_only, resumable_database
 from genius.index.layout import segment_folder
 from genius.index.segments import (
     EMBEDDINGS,
@@ -42,7 +42,7 @@ def merge_segments(folder: Path, index: Index, first: int = 0) -> None:
     write_embeddings(folder / EMBEDDINGS, ConcatenatedArray([index.embeddings], np.arange(start, index.n)))
     with ExitStack() as stack:
         items, thumbnails = (
-            stack.enter_context(new_database(folder / name, tables))
+            stack.enter_context(resumable_database(folder / name, tables))
             for name, tables in ((ITEMS, ITEM_TABLE), (THUMBNAILS, THUMBNAIL_TABLES))
         )
         for number in range(first, len(index.config.segments)):
@@ -69,8 +69,7 @@ def first_to_merge(segments: Sequence[int]) -> int:
 
 @contextmanager
 def _attached(database: sqlite3.Connection, file: Path, gone: np.ndarray) -> Iterator[None]:
-    """Attach a file as `old`, with a table `gone` of its removed rows, between two transactions."""
-    database.execute("COMMIT")
+    """Attach a file as `old`, with a table `gone` of its removed rows, during a transaction."""
     database.execute("ATTACH ? AS old", (read_only(file),))
     database.execute("CREATE TEMP TABLE gone (row INTEGER PRIMARY KEY, place INTEGER NOT NULL)")
     database.execute("BEGIN")
@@ -79,4 +78,3 @@ def _attached(database: sqlite3.Connection, file: Path, gone: np.ndarray) -> Ite
     database.execute("COMMIT")
     database.execute("DROP TABLE gone")
     database.execute("DETACH old")
-    database.execute("BEGIN")

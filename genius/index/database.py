@@ -19,29 +19,18 @@ PAGE = 32_768  # bytes: a thumbnail of 3 KB that does not fit into a page of 4 K
 
 
 @contextmanager
-def new_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
-    """A database to fill; the schema may be several statements.
-
-    It has no journal: the caller publishes its folder atomically.
-    """
-    with _opened(file) as connection:
-        connection.execute("PRAGMA journal_mode = OFF")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.executescript(schema)
-        connection.execute("BEGIN")
-        yield connection
-        connection.execute("COMMIT")
-
-
-@contextmanager
 def resumable_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
     """A database to fill in transactions; it may hold those that a killed process had finished.
 
     The schema may be several statements, which must not change existing tables.
     """
-    with _opened(file) as connection:
+    connection = sqlite3.connect(file, isolation_level=None, uri=True)
+    try:
+        connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.executescript(schema)
         yield connection
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -56,16 +45,6 @@ def transaction(connection: sqlite3.Connection, done: int) -> Iterator[None]:
 def saved_progress(connection: sqlite3.Connection) -> int:
     """`done` of the last finished transaction; 0 if there is none."""
     return connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(file, isolation_level=None, uri=True)
-    try:
-        connection.execute(f"PRAGMA page_size = {PAGE}")
-        yield connection
-    finally:
-        connection.close()
 
 
 def read_only(file: Path) -> str:

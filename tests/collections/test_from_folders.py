@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from genius.collections.checker import Checker
-from genius.collections.from_folders import build
+from genius.collections.from_folders import build, named
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
@@ -168,6 +168,7 @@ def test_a_link_to_itself_is_refused(tmp_path):
 
 def test_conflicting_sources_and_destinations_are_refused(tmp_path):
     source = str(write_source(tmp_path / "zoo", [{"img_path": "a.png", "txt": "a"}]))
+    assert named(str(tmp_path / "Фото")) == ("photos", tmp_path / "Фото")
     with pytest.raises(UserError, match="two sources have the name 'zoo'; rename one"):
         build([source, source], tmp_path / "built")
     with pytest.raises(UserError, match="lies inside the source"):

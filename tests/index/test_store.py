@@ -75,10 +75,7 @@ def test_what_was_written_is_read_back(folder):
     assert index.instructions == INSTRUCTIONS
     assert index.rows_of(["10:4", "no:1", "9:1", "10:4"]).tolist() == [6, -1, 0, 6]
     assert index.rows_of([]).tolist() == [] and index.items([]) == []
-
-
-def test_thumbnails_are_small_and_only_where_there_is_an_image(folder):
-    assert sizes(Index.load(folder)) == {0: (192, 64), 2: (50, 80), 5: (192, 64)}
+    assert sizes(index) == {0: (192, 64), 2: (50, 80), 5: (192, 64)}  # small, and only where there is an image
 
 
 def test_a_picture_that_items_share_is_kept_once(tmp_path, images, monkeypatch):
@@ -159,19 +156,14 @@ def test_a_pool_of_some_rows_holds_exactly_their_ids_and_rows(folder):
     assert pool.trie.item_counts(torch.tensor(pool.trie.root)).item() == 3
 
 
-def test_the_pool_of_all_rows_is_built_once(folder):
-    index = Index.load(folder)
-    assert index.pool() is index.pool() and len(index.pool().table.rows) == N
-    with pytest.raises(ValueError, match="at least one item"):
-        index.pool(np.array([], dtype=np.int64))
-
-
-def test_the_table_of_all_rows_is_kept_once_for_all_devices(folder):
+def test_the_pool_of_all_rows_is_built_once_and_its_table_for_all_devices(folder):
     index = Index.load(folder)
     here, there = index.pool(), index.pool(device="meta")
+    assert index.pool() is here and index.pool(device="meta") is there and len(here.table.rows) == N
     assert there.trie.device.type == "meta" and here.trie.device.type == "cpu"
     assert there.table is here.table and there.trie.crowded is here.trie.crowded
-    assert index.pool(device="meta") is there
+    with pytest.raises(ValueError, match="at least one item"):
+        index.pool(np.array([], dtype=np.int64))
 
 
 def test_threads_read_the_same_index(folder):
@@ -293,12 +285,6 @@ def config(**changes):
     return change
 
 
-def delete_an_item(folder):
-    with sqlite3.connect(folder / "items.sqlite") as database:
-        database.execute("DELETE FROM items WHERE row = 6")
-    database.close()
-
-
 def changed(name, value):
     """A number of an array, as files with fitting checksums may have it."""
 
@@ -313,40 +299,33 @@ def changed(name, value):
 ENDLESS = "WITH RECURSIVE n(row) AS (SELECT 0 UNION ALL SELECT row + 1 FROM n) SELECT row FROM n"
 
 
-def sql(statements):
+def sql(statements, name="items"):
     def change(folder):
-        with closing(sqlite3.connect(folder / "items.sqlite")) as database:
+        with closing(sqlite3.connect(folder / f"{name}.sqlite")) as database:
             database.executescript(statements)
 
     return change
 
 
 @pytest.mark.parametrize(
-    "statement, words",
+    "change, words",
     [
-        ("UPDATE items SET text = x'ff00'", "holds an item of other types"),
-        ("UPDATE items SET modality = 'x'", "holds an item of other types"),
-        ("UPDATE items SET modality = 7", "holds an item of other types"),
-        ("UPDATE items SET text = CAST(x'ff' AS TEXT)", "items.sqlite cannot be read"),
-        ("DELETE FROM items WHERE row = 1", "lacks an item"),
-        ("UPDATE items SET modality = (modality + 1) % 3", "another modality"),
+        (sql("UPDATE items SET text = x'ff00'"), "holds an item of other types"),
+        (sql("UPDATE items SET modality = 'x'"), "holds an item of other types"),
+        (sql("UPDATE items SET modality = 7"), "holds an item of other types"),
+        (sql("UPDATE items SET text = CAST(x'ff' AS TEXT)"), "items.sqlite cannot be read"),
+        (sql("DELETE FROM items WHERE row = 1"), "lacks an item"),
+        (sql("UPDATE items SET modality = (modality + 1) % 3"), "another modality"),
+        (sql("UPDATE pictures SET webp = '<script>'", "thumbnails"), "thumbnails.sqlite"),
+        (sql("UPDATE pictures SET webp = x'00'", "thumbnails"), "thumbnails.sqlite"),
+        (sql("DELETE FROM pictures", "thumbnails"), "thumbnails.sqlite"),
     ],
 )
-def test_items_that_no_training_writes_are_refused_when_they_are_read(folder, statement, words):
-    sql(statement)(folder)
+def test_records_that_no_training_writes_are_refused_when_they_are_read(folder, change, words):
+    change(folder)
     index = Index.load(folder)
     with pytest.raises(UserError, match=words):
         index.items(range(N))
-
-
-@pytest.mark.parametrize(
-    "statement", ["UPDATE pictures SET webp = '<script>'", "UPDATE pictures SET webp = x'00'", "DELETE FROM pictures"]
-)
-def test_thumbnails_that_are_no_webp_are_refused_when_they_are_read(folder, statement):
-    with closing(sqlite3.connect(folder / "thumbnails.sqlite")) as database:
-        database.executescript(statement)
-    index = Index.load(folder)
-    with pytest.raises(UserError, match="thumbnails.sqlite"):
         [index.thumbnail(row) for row in range(N)]
 
 
@@ -371,7 +350,7 @@ def test_thumbnails_that_are_no_webp_are_refused_when_they_are_read(folder, stat
         ),
         (lambda folder: (folder / "items.sqlite").unlink(), "items.sqlite cannot be read"),
         (lambda folder: (folder / "thumbnails.sqlite").write_bytes(b"x" * 5000), "thumbnails.sqlite cannot be read"),
-        (delete_an_item, "holds 6 items"),
+        (sql("DELETE FROM items WHERE row = 6"), "holds 6 items"),
         (changed("modalities.npy", 3), "modalities.npy .*a number is out of range"),
         (changed("embeddings.npy", np.nan), "embeddings.npy .*out of range"),
         (changed("embeddings.npy", -np.inf), "embeddings.npy .*out of range"),

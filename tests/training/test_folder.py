@@ -187,14 +187,9 @@ def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_enc
     command = [str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")]
     main(command)
     assert "2 of 3 texts are not English" in capsys.readouterr().out
+    assert Engine.load(tmp_path / "run", "cpu").index.n == 6  # pictures, and texts, which can be found, too
     with pytest.raises(UserError, match="was made with another --model, --pretrained or --seed"):
         main([*command, "--seed", "5"])
-
-
-def test_with_texts_the_texts_can_be_found_too(tmp_path):
-    records = [{"img_path": f"images/{number}.png", "txt": f"a thing of number {number}"} for number in range(8)]
-    main([str(write_source(tmp_path / "shop", records)), str(tmp_path / "run")])
-    assert Engine.load(tmp_path / "run", "cpu").index.n == 16
 
 
 def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_means_codes(tmp_path, model):
