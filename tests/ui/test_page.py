@@ -30,7 +30,7 @@ def test_a_setting_that_the_page_does_not_offer_never_reaches_the_engine(ask, se
 
 def test_an_example_over_http_fills_the_form_and_answers(ask):
     answer = ask("on_ask", None, *form("")[5:], event={"asked": {"example": "2"}})
-    text, picture, instruction, part, pictured, summary, cards, generated, *_ = answer["output"]["data"]
+    text, picture, instruction, part, pictured, *_, summary, cards, generated = answer["output"]["data"][:14]
     assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
     assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 3 and len(generated["rows"]) == 5
     assert summary["title"] == "Changed" and part is None and pictured == ""

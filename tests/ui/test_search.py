@@ -36,7 +36,7 @@ def page(engine):
     return page
 
 
-SETTINGS = (5, 3, "cosine", "both", "any")
+SETTINGS = (50, 10, "cosine", "both", "any")  # the page's own
 
 
 def search(page, text, picture=None, instruction="", settings=SETTINGS, stored=(), pictured=""):
@@ -124,8 +124,8 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
     ):
         callbacks.on_search(text, picture, instruction, None, "", [], *SETTINGS)
         assert engine.queries[-1][0].instruction == expected
-    text, _, instruction, _, _, shown, *_ = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *SETTINGS)
-    assert engine.queries[-1][0].instruction == shown["asked"] == "Picture this."
+    text, _, instruction, *_ = again = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *SETTINGS)
+    assert engine.queries[-1][0].instruction == found(again).summary["asked"] == "Picture this."
     assert (text, instruction) == ("a mug", "")
 
 
@@ -164,6 +164,24 @@ def test_what_a_browser_sends_is_made_texts_of_bounded_length():
     (entry,) = read_entries([sent])
     assert entry == Asked("x" * 10_001, "['<b>']", "5") and Asked.read("mug") == Asked()
     assert len(read_entries([{"q": "x"}] * 1000)) == MAX_ENTRIES
+
+
+def test_the_address_names_settings_that_are_not_the_runs_own_and_brings_them_back(page, engine):
+    own = [*SETTINGS, 1.0]
+    shown = search(page, "mug", settings=[*own[:1], 20, "score", "both", "image", 0.5])
+    asked = {"q": "mug", "results": "20", "order": "score", "kind": "image", "weight": "0.5"}
+    assert address(shown) == asked and shown.stored == [asked]
+    options = engine.queries[-1][1]
+    ask = callback(page, "on_ask")
+    again = ask(gr.EventData(None, {}), asked | {"restored": True}, [], *own)
+    assert engine.queries[-1][1] == options and [*again[5:11]] == [50, 20, "score", "both", "image", 0.5]
+    kept = ask(gr.EventData(None, {"asked": {"q": "mug"}}), None, [], 7, *own[1:])
+    assert engine.queries[-1][1].beams == 7 and kept[5:11] == (gr.skip(),) * 6
+    *_, reset = ask(gr.EventData(None, {}), {"q": "mug", "restored": True}, [], 7, *own[1:])
+    assert engine.queries[-1][1].beams == 50 and reset == {"search": {"q": "mug"}}
+    for wrong in ({"beams": "many"}, {"results": "x" * 5000, "example": "0"}, {"weight": "nan"}, {"kind": "zebra"}):
+        with pytest.raises(UserError):
+            ask(gr.EventData(None, {}), {"q": "mug"} | wrong, [], *own)
 
 
 @pytest.mark.parametrize(

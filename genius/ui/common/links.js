@@ -1,7 +1,8 @@
 // The address of the page holds the step of the tour, or the tab, the last search and the pattern of Codes. Each of them is
 // an entry of the browser's history, which keeps an uploaded picture, too. Other parameters stay as they are.
 window.genius = (() => {
-  const SEARCH = ['q', 'instruction', 'item', 'picture', 'example'], PARAMETERS = ['tour', ...SEARCH, 'tab', 'code'];
+  const SETTINGS = ['beams', 'results', 'order', 'by', 'kind', 'weight'];    // those that are not the run's own
+  const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', ...SETTINGS], PARAMETERS = ['tour', ...SEARCH, 'tab', 'code'];
   const FORM = ['#text textarea', '#instruction input'];
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
   const shown = {tour: '', tab: 'search', search: {}, codes: null};
@@ -53,9 +54,10 @@ window.genius = (() => {
         restoring.add(part);
       }
       const field = document.querySelector(FORM[0]);
-      if (draft && message.search) message.search = {...message.search, typed: draft};
-      else if (draft && field) {    // at once, because the visitor may go on typing
-        field.value = draft[0];
+      if (message.search) message.search = {...message.search, restored: true, ...draft && {typed: draft}};
+      const words = draft ? draft[0] : message.search?.q;
+      if (words && field) {    // at once, because the visitor may go on typing, or wait for an answer
+        field.value = words;
         field.dispatchEvent(new Event('input', {bubbles: true}));
       }
       draft = null;

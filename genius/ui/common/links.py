@@ -4,6 +4,7 @@
     ?item=7:15171                         items like this one
     ?q=in+blue&picture=7:15171            a search with the picture of this item
     ?example=2                            one of the run's examples, from 0 on
+    ?q=a+red+mug&results=20&by=scan       a search with settings other than the run's own (search/history.py)
     ?q=a+red+mug&tab=codes&code=0.17.*.5  the items under a code pattern, and a search
     ?tab=map                              a tab
     ?tour=2                               a step of the guided tour (genius/ui/tour)

@@ -53,11 +53,14 @@ class SearchOutputs(NamedTuple):
 
 
 class SearchCallbacks:
-    """The callbacks of one page. Those that search return the values of the form (as EMPTY_FORM; `on_quick` the
-    instruction alone, and nothing if the form itself was submitted) and then those of `SearchOutputs`; `settings` are
-    the values of the settings. They keep nothing of a visitor but the last uploads, for a while."""
+    """The callbacks of one page. Those that search return the values of the form (as EMPTY_FORM; `on_ask` also those of
+    the settings, `on_quick` the instruction alone, and nothing if the form itself was submitted) and then those of
+    `SearchOutputs`; `settings` are the values of the settings. They keep nothing of a visitor but the last uploads, for
+    a while."""
 
-    def __init__(self, context: Context):
+    def __init__(self, context: Context, defaults: Sequence[Any] = ()):
+        """defaults: the run's own values of the settings; the address of a search names others."""
+        self.defaults = defaults
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
         self.uploads = UploadCache()
         self.weight = self.engine.decoder.config.decoder_weight
@@ -78,17 +81,21 @@ class SearchCallbacks:
 
     def on_ask(self, event: gr.EventData, message: Any, stored: Any, *settings: Any) -> tuple[Any, ...]:
         """Search for what an example or the history (by the event), the address or another tab (by a message) asks for.
-        Nothing empties the page. typed: what the form held before the page was loaded again."""
+        Nothing empties the page. typed: what the form held before the page was loaded again. restored: the address
+        asks, so the settings are the run's own where it names none; others keep those of the form."""
         sent = getattr(event, "asked", message)
-        asked = Asked.read(sent)
+        asked, fields = Asked.read(sent), sent if isinstance(sent, dict) else {}
+        shown: Sequence[Any] = [gr.skip()] * len(settings)
+        if asked.settings or fields.get("restored"):
+            shown = settings = tuple(asked.setting_values(self.defaults))
         if asked.upload:
             asked = replace(asked, upload=upload_path({"path": asked.upload}))
-        nothing = asked == Asked(part=asked.part)
-        found = (*EMPTY_FORM, *self.nothing(stored)) if nothing else self.fill(asked, stored, settings)
-        typed = sent.get("typed") if isinstance(sent, dict) else None
+        nothing = asked == Asked(part=asked.part, settings=asked.settings)
+        form, found = (EMPTY_FORM, self.nothing(stored)) if nothing else self.fill(asked, stored, settings)
+        typed = fields.get("typed")
         if isinstance(typed, list) and len(typed) == 2 and all(isinstance(value, str) for value in typed):
-            found = typed[0], found[1], typed[1], *found[3:]
-        return found
+            form = typed[0], form[1], typed[1], *form[3:]
+        return *form, *shown, *found
 
     def nothing(self, stored: Any) -> SearchOutputs:
         """No search."""
@@ -111,7 +118,8 @@ class SearchCallbacks:
     ):
         """Search with the picture of a result; text and instruction stay, also one that the page gave."""
         instruction = instruction or (last.query.instruction if last else "")
-        return self.fill(Asked(text or "", instruction, picture=getattr(event, "id", "")), stored, settings)
+        form, found = self.fill(Asked(text or "", instruction, picture=getattr(event, "id", "")), stored, settings)
+        return *form, *found
 
     def on_upload(self, picture: str | None) -> None:
         """Encode an uploaded picture while its visitor still writes."""
@@ -146,13 +154,13 @@ class SearchCallbacks:
         text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
-    def fill(self, asked: Asked, stored: Any, settings: Sequence[Any]) -> tuple[Any, ...]:
-        """Fill the form with a search, and search. An instruction of the page is not written into it."""
+    def fill(self, asked: Asked, stored: Any, settings: Sequence[Any]) -> tuple[tuple[Any, ...], SearchOutputs]:
+        """The values of the form for a search, and the search. An instruction of the page is not written into it."""
         request = self.request(asked)
         query, pictured = request.query, asked.picture or (asked.item if request.query.image else "")
         instruction = query.instruction if request.example else asked.instruction
         form = query.text, asked.upload or query.image, instruction, None, pictured
-        return *form, *self.search(request, stored, settings)
+        return form, self.search(request, stored, settings)
 
     def request(self, asked: Asked) -> SearchRequest:
         """The queries of a search, with an instruction of the page where it has none. Raises UserError for items,
@@ -193,6 +201,7 @@ class SearchCallbacks:
         )
         summary, *panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers[0])
         first = next((hit.item.id for hit in answers[0].result.hits), None)
+        asked = request.asked.with_settings(settings, self.defaults)
         return SearchOutputs(
             summary | {"exports": exports(answers, self.served.name)},
             *panels,
@@ -202,8 +211,8 @@ class SearchCallbacks:
             last_query=answers[0],
             explained_id=first,
             searched=True,
-            stored=add_entry(stored, request.asked),
-            address={"search": request.asked.fields()},
+            stored=add_entry(stored, asked),
+            address={"search": asked.fields()},
         )
 
     def panels(self, request: SearchRequest, answer: LastQuery) -> tuple[Any, Any, Any]:
@@ -280,7 +289,7 @@ def search_options(
     run's. at_most: limit of results. Raises UserError for an unknown target."""
     return SearchOptions(
         beams=beams,
-        k=k if at_most is None else min(k, at_most),
+        k=min(k, at_most) if at_most and type(k) is int else k,
         mode=mode,
         order=order,
         modality=target_of(target),

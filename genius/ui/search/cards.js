@@ -1,3 +1,4 @@
+const canHover = matchMedia('(hover: hover)').matches;
 let least = 0;       // results of a smaller cosine are dimmed; it stays from search to search
 
 const SCORE = 'How probable the decoder finds its ID, as a logarithm; 0 is certain.';
@@ -71,7 +72,11 @@ const card = ({query_row}) => data => {
       chips(data),
       node('span', {class: 'item', 'data-hint': 'The item’s number in the collection'}, `item ${id}${data.row === query_row ? ' (your query)' : ''}`)));
   Object.assign(made.dataset, {id, likeness: data.likeness});
-  made.addEventListener('click', ({target}) => target.closest('button, .foot') || open());
+  made.addEventListener('click', ({target}) => {
+    const code = canHover && target.closest('.foot .code');    // a tap tells what it means
+    if (code) emit('open_code', {codes: code.dataset.prefix.split('.').map(Number)});
+    else target.closest('button, .foot') || open();
+  });
   return made;
 };
 

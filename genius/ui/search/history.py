@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -15,6 +16,8 @@ from genius.ui.common.components import UNQUEUED
 from genius.ui.common.formatting import describe_query, item_label
 
 MAX_ENTRIES = 20
+TEXTS = ("q", "instruction", "item", "picture", "example", "upload")
+SETTINGS = ("beams", "results", "order", "by", "kind", "weight")  # in an address, in the order of those of the form
 
 
 @dataclass(frozen=True)
@@ -29,18 +32,36 @@ class Asked:
     upload: str = ""  # file of the visitor's own picture
     part: Any = None  # of the upload, if not all of it is searched
     unkept: bool = False  # the history does not keep the upload
+    settings: tuple[tuple[str, str], ...] = ()  # those of SETTINGS that are not the run's own
 
     @classmethod
     def read(cls, sent: Any) -> Self:
         """Of what a browser sends, texts of bounded length; nothing of what is no search."""
         fields = sent if isinstance(sent, dict) else {}
-        names = ("q", "instruction", "item", "picture", "example", "upload")
-        texts = {name: str(fields[name])[: MAX_TEXT + 1] for name in names if fields.get(name) is not None}
-        return cls(**texts, part=fields.get("part"), unkept=fields.get("unkept") is True)
+        texts = {name: str(value)[: MAX_TEXT + 1] for name, value in fields.items() if value is not None}
+        asked = {name: texts[name] for name in TEXTS if name in texts}
+        settings = tuple((name, texts[name]) for name in SETTINGS if name in texts)
+        return cls(**asked, part=fields.get("part"), unkept=fields.get("unkept") is True, settings=settings)
 
     def fields(self) -> dict[str, Any]:
         """Those that say something, as a browser keeps them."""
-        return {name: value for name, value in asdict(self).items() if value}
+        own = {name: value for name, value in asdict(self).items() if value and name != "settings"}
+        return own | dict(self.settings)
+
+    def with_settings(self, values: Sequence[Any], defaults: Sequence[Any]) -> Self:
+        """values: of SETTINGS in the form. defaults: the run's own."""
+        several = zip(SETTINGS, values, defaults, strict=False)
+        return replace(self, settings=tuple((name, str(value)) for name, value, own in several if value != own))
+
+    def setting_values(self, defaults: Sequence[Any]) -> list[Any]:
+        """Values of SETTINGS in the form. What is no number stays a text, which a search refuses with a sentence."""
+        values = [*defaults]
+        for name, text in self.settings:
+            place = SETTINGS.index(name)
+            with suppress(ValueError):
+                text = type(defaults[place])(text)
+            values[place] = text
+        return values
 
 
 def add_entry(stored: Any, asked: Asked) -> list[dict[str, Any]]:

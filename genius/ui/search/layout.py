@@ -24,7 +24,7 @@ from genius.ui.common.components import (
     weight_slider,
 )
 from genius.ui.common.context import HISTORY, Context
-from genius.ui.common.item_card import search_with_chosen
+from genius.ui.common.item_card import on_code, search_with_chosen
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
@@ -61,12 +61,12 @@ class Form(NamedTuple):
     history: gr.Accordion
     past: Panel  # in the history
     target: gr.Radio
-    settings: list[gr.components.Component]  # with the target, in the order of search_options
+    settings: list[gr.components.Component]  # with the target, in the order of SETTINGS
 
 
 def search_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
-    shared, callbacks = context.shared, SearchCallbacks(context)
+    shared = context.shared
     stored = gr.BrowserState([], storage_key=f"genius-searches-{context.served.name}", secret=SECRET)
     answers, newest = gr.State(()), gr.State(Newest())
     with gr.Column(elem_id="search"):
@@ -80,8 +80,10 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             blend = blend_panel(context, cards, answers, newest)
             generated = Panel("generated", "search/generated.js", elem_classes=EXPERT)
 
+    callbacks = SearchCallbacks(context, [setting.value for setting in form.settings])
     query_fields = [form.text, form.picture, form.instruction]
     form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.EMPTY_FORM
+    all_fields = [*form_fields, *form.settings]
     panels = [summary, cards, generated, blend, *strip, answers]
     outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, shared.address)
     event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
@@ -89,9 +91,9 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     quick_fields = [form.text, form.picture, form.part, form.pictured]
     searches = (  # what triggers a search, its callback, its inputs besides history and settings, and what it fills in
         (partial(gr.on, form_triggers), callbacks.on_search, form_fields, []),
-        (form.examples.select, callbacks.on_ask, [shared.ask], form_fields),
-        (form.past.select, callbacks.on_ask, [shared.ask], form_fields),
-        (shared.ask.sent, callbacks.on_ask, [shared.ask], form_fields),
+        (form.examples.select, callbacks.on_ask, [shared.ask], all_fields),
+        (form.past.select, callbacks.on_ask, [shared.ask], all_fields),
+        (shared.ask.sent, callbacks.on_ask, [shared.ask], all_fields),
         (cards.use_picture, callbacks.on_picture, [form.text, form.instruction, shared.last_query], form_fields),
         (form.suggestions.select, callbacks.on_quick, quick_fields, [form.instruction]),
     )
@@ -116,6 +118,7 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
         )
     told = OtherTabs(context.served.name).share(events, stored)
     search_with_chosen(cards.use_as_query, shared)
+    cards.open_code(on_code, None, shared.open_code, **UNLIMITED)
     gr.on(None, None, None, None, js=TYPE_AT_ONCE, **UNQUEUED)  # when the page is loaded
     page = Download("saved-page")
     summary.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)

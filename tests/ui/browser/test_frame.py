@@ -9,12 +9,14 @@ from dataclasses import replace
 
 import pytest
 
+from genius.ui.common.about import About
 from genius.ui.page import TABS
 from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
+ABOUT = About(ask_by_text=("Show me a photo of this.",), ask_with_text=("Say what this is.",))
 SHOWS = {
     "search": "#cards .empty, #cards .card",
     "codes": "#codes-summary .panel > *",
@@ -29,7 +31,7 @@ SHOWS = {
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """Every text of an item, and what its source says, would run if it were taken for markup."""
-    with serving(tmp_path_factory.mktemp("frame") / "run") as page:
+    with serving(tmp_path_factory.mktemp("frame") / "run", about=ABOUT) as page:
         index = page.engine.index
         items, fields = index.items, (HOSTILE, "kind", "credit", "licence", "origin")
         source = json.dumps(dict.fromkeys(fields, HOSTILE))
@@ -115,6 +117,20 @@ def test_what_an_item_says_is_shown_and_runs_nothing(visit, served):
     search(page, HOSTILE)  # as a query it comes back in the summary
     assert HOSTILE in page.locator("#summary .sentence").text_content()
     assert page.locator("#cards .title b").first.inner_text() == HOSTILE and page.locator("img[src=x]").count() == 0
+
+
+def test_the_picture_of_a_result_keeps_the_instruction_that_the_page_gave_and_a_code_opens_its_items(visit):
+    page = visit("/?numbers=1")
+    search(page, "A red dog.")
+    card = page.locator("#cards .card:has(img)").first
+    card.hover()
+    card.get_by_role("button", name="Use").click()
+    page.locator("#summary .sentence", has_text="and the picture").wait_for(state="attached")
+    assert "Show me a photo of this." in page.locator("#summary .asked").inner_text()
+    code = page.locator("#cards .card .code").nth(1)
+    code.click()
+    wait_for(page, "codes")
+    page.wait_for_url(f"**code={code.get_attribute('data-prefix')}*")
 
 
 def test_two_visitors_never_see_each_others_state(visit):
