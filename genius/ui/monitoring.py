@@ -133,20 +133,12 @@ class Monitor:
                 yield
         finally:
             self.calls.labels(run, function, outcome.name).inc()
-            fields = {
-                "run": run,
-                "function": function,
-                "status": outcome.name,
-                "milliseconds": round(1000 * outcome.seconds, 1),
-            }
+            time_spent = {"milliseconds": round(1000 * outcome.seconds, 1)}
+            fields = {"run": run, "function": function, "status": outcome.name} | time_spent
             if call.kind:
                 fields |= {"kind": call.kind, "mode": call.mode}
-            CALL_LOG.info(
-                "%s was %s",
-                function,
-                outcome.name,
-                extra={"event": "search" if call.kind else "call", "fields": fields},
-            )
+            extra = {"event": "search" if call.kind else "call", "fields": fields}
+            CALL_LOG.info("%s was %s", function, outcome.name, extra=extra)
             current_call.reset(token)
 
 

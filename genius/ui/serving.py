@@ -265,17 +265,10 @@ def page_head() -> str:
 
 def theme() -> gr.themes.Base:
     """Calm, with secondary text that keeps a contrast of 4.5 to 1 in light and dark."""
-    return gr.themes.Base(primary_hue="indigo", neutral_hue="slate", radius_size="lg", font=FONT, font_mono=MONO).set(
-        body_background_fill="*neutral_50",
-        body_background_fill_dark="*neutral_950",
-        body_text_color_subdued="*neutral_500",
-        body_text_color_subdued_dark="*neutral_400",
-        block_info_text_color="*neutral_500",
-        block_info_text_color_dark="*neutral_400",
-        input_placeholder_color="*neutral_500",
-        input_placeholder_color_dark="*neutral_400",
-        button_primary_background_fill="*primary_600",
-        button_primary_background_fill_hover="*primary_700",
-        button_primary_background_fill_dark="*primary_600",
-        button_primary_background_fill_hover_dark="*primary_700",
-    )
+    colors = {"body_background_fill": "*neutral_50", "body_background_fill_dark": "*neutral_950"}
+    for name in ("body_text_color_subdued", "block_info_text_color", "input_placeholder_color"):
+        colors |= {name: "*neutral_500", f"{name}_dark": "*neutral_400"}
+    for name, shade in (("", "*primary_600"), ("_hover", "*primary_700")):
+        colors |= dict.fromkeys((f"button_primary_background_fill{name}{dark}" for dark in ("", "_dark")), shade)
+    base = gr.themes.Base(primary_hue="indigo", neutral_hue="slate", radius_size="lg", font=FONT, font_mono=MONO)
+    return base.set(**colors)

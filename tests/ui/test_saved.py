@@ -111,18 +111,8 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
     asked = replace(asked, query=Query("like this", Image.new("RGB", (900, 600), "orange"), "Find a cup."))
     asked = with_items(asked, source='{"credit": "Ada", "licence": "CC0", "origin": "https://example.org/a"}')
     read = Reader(saved_page([asked], "my-run", {0: webp()}, WHEN))
-    for part in (
-        "like this",
-        "Find a cup.",
-        "a cup",
-        "a bowl",
-        "5:0",
-        "Ada · CC0",
-        "02 January 2026",
-        "from the run “my-run”",
-        "pairs only",
-    ):
-        assert part in read.text
+    told = ("like this", "Find a cup.", "a cup", "a bowl", "5:0", "Ada · CC0", "02 January 2026", "pairs only")
+    assert all(part in read.text for part in (*told, "from the run “my-run”"))
     sources = [attributes["src"] for tag, attributes in read.tags if tag == "img"]
     assert len(sources) == 2 and sources[1] == data_uri(webp())
     assert [attributes["href"] for tag, attributes in read.tags if tag == "a"] == ["https://example.org/a"] * 2
@@ -132,9 +122,8 @@ def test_the_page_tells_query_results_ids_and_credits_and_holds_its_pictures():
 def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     asked = answer(HOSTILE, instruction=HOSTILE)
     asked = replace(asked, description=HOSTILE, query=Query(HOSTILE, None, HOSTILE))
-    source = "{" + f'"credit": {quoted(HOSTILE)}, "licence": {quoted(HOSTILE)}, "origin": {quoted(origin)}' + "}"
-    hits = [replace(hit, item=Item(HOSTILE, Modality.PAIR, HOSTILE, "x.jpg", source)) for hit in asked.result.hits]
-    asked = replace(asked, result=replace(asked.result, hits=hits))
+    source = json.dumps({"credit": HOSTILE, "licence": HOSTILE, "origin": origin})
+    asked = with_items(asked, id=HOSTILE, text=HOSTILE, source=source)
     page = saved_page([asked], HOSTILE, {0: webp()}, WHEN)
     read = Reader(page)
     assert {tag for tag, _ in read.tags} <= TAGS
@@ -145,10 +134,6 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
     policy = next(attributes["content"] for tag, attributes in read.tags if "http-equiv" in attributes)
     assert "default-src 'none'" in policy and "script" not in policy
     assert not re.search(r"url\(|@import", page)
-
-
-def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def test_hostile_names_and_items_of_the_strip_stay_texts():

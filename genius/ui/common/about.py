@@ -31,14 +31,9 @@ class About:
         about = manifest.get("about")
         about = about if isinstance(about, Mapping) else {}
         (title, *_) = [*_texts([about.get("title")], 1, MAX_LINE), ""]
-        return cls(
-            title,
-            _texts(about.get("paragraphs"), MAX_PARAGRAPHS, MAX_PARAGRAPH),
-            _texts(about.get("ask"), MAX_ASK, MAX_LINE),
-            credits_file(run) is not None,
-            _texts(about.get("ask_with_text"), MAX_ASK, MAX_LINE),
-            _texts(about.get("ask_by_text"), MAX_ASK, MAX_LINE),
-        )
+        paragraphs = _texts(about.get("paragraphs"), MAX_PARAGRAPHS, MAX_PARAGRAPH)
+        asks = {name: _texts(about.get(name), MAX_ASK, MAX_LINE) for name in ("ask", "ask_with_text", "ask_by_text")}
+        return cls(title, paragraphs, credits=credits_file(run) is not None, **asks)
 
     def instructions_for(self, query: Modality) -> tuple[str, ...]:
         """Instructions to offer for queries of this modality."""

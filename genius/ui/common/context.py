@@ -52,14 +52,8 @@ class ServedRun:
                 "serve a copy that you may write, or leave --editable out"
             )
         manifest = Run(run).manifest
-        return cls(
-            run,
-            Path(str(manifest.get("collection", ""))).name,
-            read_examples(run),
-            editable,
-            About.read(run, manifest),
-            run_names,
-        )
+        collection = Path(str(manifest.get("collection", ""))).name
+        return cls(run, collection, read_examples(run), editable, About.read(run, manifest), run_names)
 
 
 @dataclass(frozen=True)

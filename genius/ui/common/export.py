@@ -20,18 +20,8 @@ from genius.schema import Hit, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
 
-COLUMNS = (
-    "query",
-    "instruction",
-    "rank",
-    "generated_rank",
-    "item",
-    "modality",
-    "text",
-    "cosine",
-    "log_probability",
-    "codes",
-)
+OF_HIT = ("rank", "generated_rank", "item", "modality", "text", "cosine", "log_probability")
+COLUMNS = ("query", "instruction", *OF_HIT, "codes")
 FIELDS = {  # of the JSON file, where their names do not say enough
     "score": "orders the generated IDs",
     "log_probability": "of an ID by the decoder, natural logarithm; each code among all codes of its level",
@@ -130,15 +120,9 @@ def _search(answer: LastQuery) -> dict[str, Any]:
 
 
 def _record(hit: Hit) -> dict[str, Any]:
-    return {
-        "rank": hit.rank,
-        "generated_rank": hit.generated_rank,
-        "item": hit.item.id,
-        "modality": hit.item.modality.name.lower(),
-        "text": hit.item.text,
-        "cosine": hit.cosine,
-        "log_probability": hit.log_prob,
-    }
+    item = hit.item
+    of_item = item.id, item.modality.name.lower(), item.text
+    return dict(zip(OF_HIT, (hit.rank, hit.generated_rank, *of_item, hit.cosine, hit.log_prob), strict=True))
 
 
 def saved_page(

@@ -14,7 +14,8 @@ genius.fillMeanings = () => {
     meaning.textContent = genius.names[meaning.dataset.meaning] ?? '';
   });
   document.querySelectorAll('[data-short]').forEach(short => {
-    short.textContent = genius.shortName(short.dataset.short) ?? short.textContent;
+    const name = genius.shortName(short.dataset.short);
+    if (name) short.textContent = short.closest('#why') ? `“${name}”` : name;
   });
 };
 

@@ -65,6 +65,12 @@ document.addEventListener('pointerdown', ({target}) => {    // a list of choices
     if (next.matches('[role=tab], [type=radio]')) next.click();
   });
 }
+// Paper is white: what is printed has the light colors.
+{
+  let dark = false;
+  addEventListener('beforeprint', () => { dark = document.body.classList.contains('dark'); document.body.classList.remove('dark'); });
+  addEventListener('afterprint', () => document.body.classList.toggle('dark', dark));
+}
 // The first stop of the Tab key leads to the results.
 document.body.prepend(button({class: 'skip'}, () => {
   const results = document.getElementById('results');

@@ -203,14 +203,9 @@ def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, A
         ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
     else:
         ends = [("The best ID", 0, None)]
+    shown = (state.column, state.rank) if state.current is state.original else None
     return [
-        {
-            "name": name,
-            "column": column,
-            "rank": rank,
-            "chosen": state.current is state.original and (column, rank) == (state.column, state.rank),
-        }
-        for name, column, rank in ends
+        {"name": name, "column": column, "rank": rank, "chosen": (column, rank) == shown} for name, column, rank in ends
     ]
 
 
@@ -232,17 +227,9 @@ def what_if_results(engine: Engine, result: SearchResult, prefix: tuple[int, ...
     """The results of a what-if, as tiles."""
     beginning = " · ".join(map(str, prefix))
     possible = count(after.steps[len(prefix) - 1].chosen.items, "item")
-    return {
-        "groups": [
-            {
-                "title": f"Results that begin with {beginning}",
-                "note": f"out of {possible}; choose one to search with it",
-                "tiles": [
-                    tile(hit.row, hit.item, engine.index.thumbnail(hit.row), f"{hit.cosine:.3f}") for hit in result.hits
-                ],
-            }
-        ]
-    }
+    tiles = [tile(hit.row, hit.item, engine.index.thumbnail(hit.row), f"{hit.cosine:.3f}") for hit in result.hits]
+    title, note = f"Results that begin with {beginning}", f"out of {possible}; choose one to search with it"
+    return {"groups": [{"title": title, "note": note, "tiles": tiles}]}
 
 
 def strip(

@@ -182,13 +182,9 @@ def cards(
 
     query_row: of the item that is the query, if one is.
     """
-    return {
-        "query_row": query_row,
-        "cards": [
-            card(hit, picture, result.query_codes, reranked)
-            for hit, picture in zip(result.hits, thumbnails, strict=True)
-        ],
-    }
+    shown = zip(result.hits, thumbnails, strict=True)
+    made = [card(hit, picture, result.query_codes, reranked) for hit, picture in shown]
+    return {"query_row": query_row, "cards": made}
 
 
 def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:

@@ -74,24 +74,6 @@ def test_an_uploaded_picture_comes_back_after_a_reload_and_by_back_with_what_is_
     page.locator("#picture img").wait_for()
 
 
-def test_back_walks_through_the_tour_and_out_of_it(visit):
-    page = visit()
-    search(page, "mug")
-    page.get_by_role("button", name="Tour").click()
-    label = page.locator("#tour .label")
-    for number in (1, 2, 3):
-        label.filter(has_text=f"Step {number} of").wait_for()
-        page.wait_for_url(f"**tour={number}")
-        if number < 3:
-            page.locator("#tour").get_by_role("button", name="Next").click()
-    for number in (2, 1):
-        page.go_back()
-        label.filter(has_text=f"Step {number} of").wait_for()
-    page.go_back()
-    label.wait_for(state="detached")
-    shows(page, "“mug”")
-
-
 def give(page, how, file, kind):
     """Paste or drop a file on the heading of the page."""
     data = base64.b64encode(file.read_bytes()).decode()

@@ -197,8 +197,9 @@ def move(page, name, expected):
     page.locator("#tour .label", has_text=f"Step {expected} of").wait_for()
 
 
-def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit):
+def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address_by_which_back_walks_out_of_it(visit):
     page = visit()
+    search(page, "mug")
     page.get_by_role("button", name="Tour").click()
     page.locator("#tour .label", has_text="Step 1 of").wait_for()
     last = int(step(page).split()[-1])
@@ -210,13 +211,21 @@ def test_the_tour_goes_to_its_end_and_back_and_each_step_has_an_address(visit):
         page.wait_for_url(re.compile(rf"\?tour={number}$"))
         assert page.locator("#tour h2").evaluate("heading => heading === document.activeElement")
     assert page.get_by_role("tab", name="Compare", selected=True).count() == 1
-    for number in range(last - 1, 0, -1):
-        move(page, "Back", number)
+    move(page, "Back", last - 1)
+    move(page, "Next", last)
+    page.wait_for_url(f"**tour={last}")
+    for number in (last - 1, *range(last, 0, -1)):
+        page.go_back()
+        page.locator("#tour .label", has_text=f"Step {number} of").wait_for()
     assert page.locator("#tour").get_by_role("button", name="Back").is_disabled()
     page.locator("#cards .instruction").first.wait_for()
     page.locator("#tour h2").press("Escape")
     page.locator("#tour .tour").wait_for(state="detached")
     page.wait_for_function("!location.search.includes('tour')")
+    page.go_back()
+    page.go_back()
+    page.locator("#tour .tour").wait_for(state="detached")
+    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
 
 
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
