@@ -140,8 +140,9 @@ def _write_shipped(
             if dataset == "scenes" and (item.image or item.text) not in shown:
                 continue
             if dataset in FIVE_SETS:
-                kind = ("emoji", "emoji") if dataset == "emoji" else ("food", category[item.image or item.text])
-                facts = dict(zip(("kind", "category"), kind, strict=True)) | {"set": dataset} | SETS[dataset].facts
+                shown_as = names[item.image] if dataset == "emoji" else category[item.image or item.text]
+                facts = {"kind": "emoji" if dataset == "emoji" else "food", "category": shown_as, "set": dataset}
+                facts |= SETS[dataset].facts
                 item = replace(item, source=json.dumps(facts, ensure_ascii=False))
             stream.write(candidate_line(item))
 
