@@ -75,18 +75,10 @@ class Folder:
                 self.others.append(FileReport(file, HIDDEN))
                 continue
             self.files.add(file)
-            suffix = Path(file).suffix.lower()
-            unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - RAW - SHEETS  # what some programs call a JPEG
-            if suffix in SUFFIXES or (unsure and self._looks_like_a_picture(file)):
-                if file == file.encode(errors="ignore").decode():
-                    self.images.append(file)
-                else:
-                    detail = f"{printable(file)}: the file name is not UTF-8; rename the file"
-                    self.others.append(FileReport(file, UNREADABLE, detail))
-            elif suffix in UNSUPPORTED_SUFFIXES:
-                self.others.append(FileReport(file, UNSUPPORTED, _remedy(suffix)))
+            if other := other_than_picture(root, file):
+                self.others.append(other)
             else:
-                self.others.append(FileReport(file, OTHER))
+                self.images.append(file)
         self._alike = {form: self._by_form(form) for form in (_plain, _folded, _stem, _look)}
 
     def __contains__(self, file: str) -> bool:
@@ -168,7 +160,7 @@ class Folder:
                 self.others.append(FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})"))
                 continue
             for entry in entries:
-                path, unseen = prefix + entry.name, hidden or _is_hidden(entry.name)
+                path, unseen = prefix + entry.name, hidden or is_hidden(entry.name)
                 try:
                     is_folder = entry.is_dir()
                 except OSError:  # a link to itself
@@ -183,21 +175,36 @@ class Folder:
                     seen.add(real)
                     waiting.append((Path(entry.path), path + "/", unseen))
 
-    def _looks_like_a_picture(self, file: str) -> bool:
-        try:
-            path = self.root / file
-            if not path.is_file():
-                return False
-            with path.open("rb") as stream:
-                return stream.read(12).startswith(MAGIC)
-        except OSError:
-            return False
-
     def _by_form(self, form: Callable[[str], str]) -> dict[str, list[str]]:
         files: dict[str, list[str]] = {}
         for file in self.files if form is not _stem else self.images:
             files.setdefault(form(file), []).append(file)
         return files
+
+
+def other_than_picture(root: Path, file: str) -> FileReport | None:
+    """What a file below a folder is, by its name; None for a picture that may be opened."""
+    suffix = Path(file).suffix.lower()
+    if is_hidden(Path(file).name):
+        return FileReport(file, HIDDEN)
+    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - RAW - SHEETS  # what some programs call a JPEG
+    if suffix in SUFFIXES or (unsure and _looks_like_a_picture(root / file)):
+        if file == file.encode(errors="ignore").decode():
+            return None
+        return FileReport(file, UNREADABLE, f"{printable(file)}: the file name is not UTF-8; rename the file")
+    if suffix in UNSUPPORTED_SUFFIXES:
+        return FileReport(file, UNSUPPORTED, _remedy(suffix))
+    return FileReport(file, OTHER)
+
+
+def _looks_like_a_picture(file: Path) -> bool:
+    try:
+        if not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            return stream.read(12).startswith(MAGIC)
+    except OSError:
+        return False
 
 
 def account(reports: list[FileReport]) -> list[str]:
@@ -224,7 +231,7 @@ def account(reports: list[FileReport]) -> list[str]:
     return lines
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
     dotted = name.startswith(".") and not name.startswith("..")  # "..c.jpg" is a name that somebody chose
     return dotted or name.lower() in HIDDEN_NAMES or name.startswith("SYNOPHOTO_THUMB")
 

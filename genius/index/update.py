@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import Self
 
@@ -93,6 +93,7 @@ class Added:
     unreadable: int  # their images cannot be read
     changed: tuple[str, ...]  # the skipped ids whose texts or pictures differ from the indexed ones
     complaints: tuple[str, ...]  # sentences about some unreadable images
+    copies: tuple[str, ...] = ()  # names of the images, or texts, of some duplicates
 
     def __str__(self) -> str:
         return (
@@ -156,6 +157,10 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
             int((~readable).sum()),
             new.changed,
             tuple(complaints[:MAX_EXAMPLES]),
+            tuple(
+                Path(item.image).name if item.image else item.text
+                for item in islice(compress(new.items(source), copies), MAX_EXAMPLES)
+            ),
         )
 
 

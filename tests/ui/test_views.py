@@ -19,7 +19,7 @@ from genius.explore.hierarchy import hierarchy
 from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, DriftReport
 from genius.index.contents import Contents, Dataset
-from genius.index.update import Added, Removed
+from genius.index.update import Removed
 from genius.metrics.factor_agreement import REPORTED_AS
 from genius.reports import Column, Report, Table
 from genius.schema import (
@@ -313,8 +313,6 @@ def test_the_panels_of_the_collection():
             "drift": collection_view.drift_view(GROWN),
             "no known errors": collection_view.drift_view(unknown),
             "verdict": [collection_view.verdict(GROWN, advice) for advice in ([], ["Train again."])],
-            "added": collection_view.add_outcome(Added(1, 0, 2, 7, (), ("a.png is damaged", "b.png is empty"))),
-            "nothing added": collection_view.add_outcome(Added(0, 0, 0, 0, (), ())),
             "removed": collection_view.remove_outcome(Removed(2, ("x" * 500, *(f"5:{n}" for n in range(12))))),
             "commands": collection_view.read_only(Path("runs/my-run")),
         },

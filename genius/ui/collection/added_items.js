@@ -1,4 +1,4 @@
-const action = (label, title, onClick) => button({class: 'act', title}, onClick, label);
+const action = (label, title, onClick) => button({class: 'plain', title}, onClick, label);
 
 // The first click asks for confirmation, the second removes; but not that of a double click, nor a key that is held.
 const PAUSE = 600, PATIENCE = 6000;    // milliseconds after the question: until an answer counts, and until none does
@@ -32,18 +32,10 @@ const tile = editable => ({id, name, modality, text, label, picture}) => node('l
   node('p', {class: 'line'}, action('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),
     editable ? remove(id) : ''));
 
-const pageButton = (label, page, pages) => {
-  const made = action(label, `${label} page`, () => emit('turn', {page}));
-  made.disabled = page < 0 || page >= pages;
-  return made;
-};
-
 const draw = value => {
   if (!value) return [];
   const {total, tiles, page, pages, editable} = value;
-  const parts = [node('h2', {}, 'Added since training', node('span', {class: 'label'}, ` ${total}, newest first`)),
-    node('ol', {}, ...tiles.map(tile(editable)))];
-  if (pages > 1) parts.push(node('nav', {class: 'line', 'aria-label': 'Pages'}, pageButton('Previous', page - 1, pages),
-    node('span', {class: 'label'}, `page ${page + 1} of ${pages}`), pageButton('Next', page + 1, pages)));
-  return [node('section', {class: 'collection-added'}, ...parts)];
+  return [node('section', {class: 'collection-added'},
+    node('h2', {}, 'Added since training', node('span', {class: 'label'}, ` ${total}, newest first`)),
+    node('ol', {}, ...tiles.map(tile(editable))), ...pager(page, pages, page => emit('turn', {page})))];
 };

@@ -7,8 +7,9 @@ from typing import Any
 
 import gradio as gr
 
-from genius.collections.images import SUFFIXES
+from genius.collections.folders import other_than_picture
 from genius.errors import UserError
+from genius.index.update import Added
 from genius.schema import Query
 from genius.search.checks import check_query
 from genius.search.editor import Editor
@@ -42,13 +43,8 @@ class EditingForm:
     def __init__(self, context: Context, added: Panel):
         """added: the list of items whose buttons remove them."""
         self.editor, changed = Editor(context.served.path, context.engine), context.shared.changed
-        pictures = UploadedPictures(
-            file_count="multiple",
-            file_types=list(SUFFIXES),
-            label="Pictures",
-            height=180,
-            elem_id="collection-pictures",
-        )
+        # any files: the outcome says what becomes of those that are no pictures
+        pictures = UploadedPictures(file_count="multiple", label="Pictures", height=180, elem_id="collection-pictures")
         lines = gr.Textbox(
             label="One text per line",
             lines=3,
@@ -86,12 +82,17 @@ class EditingForm:
         added.take_out(self.on_take_out, None, [outcome, changed], **waiting)
 
     def on_add(self, pictures: list[str], lines: Any, progress: gr.Progress = PROGRESS):
-        """Add the items and empty the form.
+        """Add the items, say what became of each file, and empty the form.
 
         The uploads are left to expire: an equal picture of another visitor is the same file.
         """
         progress(0.0, desc="Encoding")
-        return view.add_outcome(self.editor.add(parse_items(pictures, lines))), None, "", CHANGED
+        items = parse_items(pictures, lines)
+        others = [picture and other_than_picture(picture.parent, picture.name) for _, picture in items]
+        found = [item for item, other in zip(items, others, strict=True) if other is None]
+        added = self.editor.add(found) if found else Added(0, 0, 0, 0, (), ())
+        outcome = view.add_outcome(added, "file" if pictures else "text", list(filter(None, others)))
+        return outcome, None, "", CHANGED
 
     def on_ids(self, text: Any, asked: Any, asked_at: float):
         """Ask first, and remove the items when it is called again with the same text, but not at once: clicks or keys

@@ -1,5 +1,2 @@
-const draw = ({title, counts, lines}) => [node('div', {class: 'collection-outcome', 'data-announced': ''},
-  node('p', {class: 'title'}, title),
-  ...counts.length ? [node('dl', {}, ...counts.map(({name, number}) =>
-    node('div', {}, node('dt', {}, name), node('dd', {}, number))))] : [],
-  ...lines.map(line => node('p', {}, line)))];
+const draw = ({title, lines}) => [node('div', {class: 'collection-outcome', 'data-announced': ''},
+  node('p', {class: 'title'}, title), ...lines.map(line => node('p', {}, line)))];

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from genius.collections.folders import COPY, UNREADABLE, USED, FileReport, account
 from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Added, Removed
 from genius.schema import Modality
-from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
+from genius.ui.common.formatting import MODALITY_NAMES, cells, count, excerpt, number, percent, table
 
 MAX_UNKNOWN = 10  # ids that are listed
 MAX_ID_LENGTH = 100  # characters of an id that are shown
@@ -53,7 +54,7 @@ def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
     if dataset.number is None:
         return "other items"
     title = names.get(dataset.number, f"dataset {dataset.number}")
-    return f"{title}, added" if dataset.items == dataset.added else title
+    return f"added later ({title})" if dataset.items == dataset.added else title
 
 
 def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
@@ -79,12 +80,7 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
         added_far = percent(drift.far / drift.compared) if drift.compared else ""
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
-        [
-            "squared distance between an item and the vector of its codes",
-            _error(drift.error),
-            _error(drift.added_error),
-            "",
-        ],
+        ["what the codes leave out, on average", _error(drift.error), _error(drift.added_error), ""],
         ["items far from their codes", trained_far, added_far, ""],
         ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(all_buckets.mean, 3)],
         ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{all_buckets.largest:,}"],
@@ -98,22 +94,28 @@ def _error(error: float | None) -> str:
     return "" if error is None else number(error, 4)
 
 
-def add_outcome(result: Added) -> dict[str, Any]:
-    """The outcome of adding items."""
-    lines = [f"Unreadable: {complaint}" for complaint in result.complaints]
-    if (more := result.unreadable - len(lines)) > 0:
-        lines.append(f"Unreadable: {more:,} more.")
-    if result.duplicate:
-        lines.append("Duplicate: the collection holds the same picture and text under another number.")
+def add_outcome(result: Added, kind: str, others: Sequence[FileReport]) -> dict[str, Any]:
+    """The outcome of adding items, and a line for what became of the files or texts, as `kind` names them.
+
+    others: the files that are no pictures.
+    """
+    lines = [
+        f"{count(number, kind)}: {outcome}{f' ({_examples(number, named)})' if named else ''}"
+        for number, outcome, named in (
+            (result.new, USED, ()),
+            (result.duplicate, COPY, [excerpt(copy, MAX_ID_LENGTH) for copy in result.copies]),
+            (result.unreadable, UNREADABLE, result.complaints),
+        )
+        if number
+    ]
     title = "Nothing was added."
     if result.new:
         title = f"{count(result.new, 'item')} added; the next search finds {'it' if result.new == 1 else 'them'}."
-    return message(title, lines) | {
-        "counts": [
-            {"name": name, "number": f"{getattr(result, name):,}"}
-            for name in ("new", "skipped", "duplicate", "unreadable")
-        ]
-    }
+    return message(title, [*lines, *account(others)])
+
+
+def _examples(number: int, named: Sequence[str]) -> str:
+    return "; ".join(named) + "; …" * (number > len(named))
 
 
 def remove_outcome(result: Removed) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def compact_outcome(merged: bool) -> dict[str, Any]:
 
 def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:
     """A sentence, with further lines."""
-    return {"title": title, "counts": [], "lines": list(lines)}
+    return {"title": title, "lines": list(lines)}
 
 
 def read_only(run: Path) -> dict[str, Any]:
