@@ -61,7 +61,7 @@ def report_of(
 
 def _headline(systems: dict[str, SystemFigures]) -> str:
     """What the page serves beside dense search."""
-    words = dict.fromkeys(_served(systems), f"have a right one among the first {USUAL_CUT}")
+    words = dict.fromkeys(_served(systems), f"of questions find a right item among the first {USUAL_CUT}")
     words["dense"] = "when every item is compared"
     return "; ".join(f"{100 * systems[name].rate[0]:.1f} % {words[name]}" for name in words if name in systems)
 

@@ -97,9 +97,8 @@ def test_a_run_that_cannot_be_loaded_says_so_without_the_folders_of_the_server(s
     sentence = "The run broken cannot be loaded; the server's log says why."
     assert answer.json() == {"error": sentence, "detail": sentence}
     assert "/secret" in caplog.text
-    assert site.client.get("/run/broken/config").status_code == 503 and site.loads.count("broken") == 2, (
-        "it tries again"
-    )
+    assert site.client.get("/run/broken/config").status_code == 503
+    assert site.loads.count("broken") == 2, "it tries again"
     wait_until(lambda: site.client.get("/run/broken/", headers=BROWSER).status_code == 503)  # 200 while it is loaded
     assert '"one"' in word(site.client, "")
 
@@ -136,7 +135,7 @@ def test_a_site_answers_only_to_its_names_on_every_path(tmp_path):
         assert site.loads == ["one"]
 
 
-def test_one_login_opens_all_runs_and_nothing_is_loaded_or_shown_without_it(tmp_path):
+def test_one_login_opens_all_runs_and_without_it_nothing_is_loaded_or_shown_but_the_script_of_the_figures(tmp_path):
     with serving(tmp_path, logins=[("ada", "secret")]) as site:
         (tmp_path / "one/CREDITS.md").write_text("credits of one")
         site.go.set()
@@ -145,19 +144,15 @@ def test_one_login_opens_all_runs_and_nothing_is_loaded_or_shown_without_it(tmp_
         assert site.client.get("/run/two%20words/gradio_api/info").status_code == 401
         assert "credits of one" not in site.client.get("/credits").text
         assert site.client.get("/healthz").json() == {"status": "ready"}
+        for path in ("", "/run/one"):
+            script = site.client.get(f"{path}/{PLOTLY_ADDRESS}")
+            assert script.content == PLOTLY.read_bytes() and "immutable" in script.headers["cache-control"]
         login = site.client.post("/run/two%20words/login", data={"username": "ada", "password": "secret"})
         assert login.status_code == 200 and site.loads == ["one"]
         assert '"two words"' in word(site.client, "/run/two%20words") and '"one"' in word(site.client, "")
         assert site.client.get("/credits").text == "credits of one"
         site.client.get("/run/two%20words/logout")
         assert site.client.get("/gradio_api/info").status_code == 401
-
-
-def test_the_script_of_the_figures_is_kept_by_browsers_and_needs_no_login_as_gradios_own(tmp_path):
-    with serving(tmp_path, logins=[("ada", "secret")]) as site:
-        for path in ("", "/run/one"):
-            answer = site.client.get(f"{path}/{PLOTLY_ADDRESS}")
-            assert answer.content == PLOTLY.read_bytes() and "immutable" in answer.headers["cache-control"]
 
 
 def test_the_credits_of_each_run_are_plain_text_and_no_way_to_other_files(fresh):

@@ -24,23 +24,16 @@ def callbacks():
     return TourCallbacks(Context(FakeEngine(), ServedRun(Path("made-up"), examples=EXAMPLES), None))
 
 
-@pytest.mark.parametrize(
-    "step, sent",
-    [
-        (TourStep.INSTRUCTIONS, ({"example": "0"}, None, None, None)),
-        (TourStep.STRIP, ({"example": "1"}, None, None, None)),
-        (TourStep.SHARED, (None, "0.4.5.6", None, None)),
-        (TourStep.PATTERN, (None, "*.4.5", None, None)),
-        (TourStep.MAP, (None, None, "features", None)),
-        (TourStep.DENSE, (None, None, None, 1)),
-    ],
-)
-def test_each_step_sends_what_its_tab_shows(callbacks, monkeypatch, step, sent):
+def test_each_step_sends_what_its_tab_shows(callbacks, monkeypatch):
     monkeypatch.setattr(callbacks, "tour_of", lambda index: WHOLE)
-    panel, *signals = callbacks.on_step(WHOLE.steps.index(step) + 1)
-    assert panel["step"] == step and panel["of"] == 6 and tuple(signals) == sent
-    assert bool(panel["pair"]) == (step == TourStep.SHARED) and bool(panel["views"]) == (step == TourStep.MAP)
-    assert bool(panel["picture"]) == (step == TourStep.INSTRUCTIONS)
+    search, codes, views, compared = range(4)  # of the signals
+    sent = [(search, {"example": "0"}), (search, {"example": "1"}), (codes, "0.4.5.6"), (codes, "*.4.5")]
+    for number, (step, (signal, value)) in enumerate(zip(TourStep, [*sent, (views, "features"), (compared, 1)]), 1):
+        panel, *signals = callbacks.on_step(number)
+        assert panel["step"] == step and panel["of"] == 6
+        assert [(place, message) for place, message in enumerate(signals) if message is not None] == [(signal, value)]
+        assert bool(panel["pair"]) == (step == TourStep.SHARED) and bool(panel["views"]) == (step == TourStep.MAP)
+        assert bool(panel["picture"]) == (step == TourStep.INSTRUCTIONS)
 
 
 def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):

@@ -1,7 +1,7 @@
 const root = (window.gradio_config?.root ?? location.origin).replace(/\/$/, '');
 const python = value => JSON.stringify(value);
 
-const copyButton = (code, what) => button({class: 'copy', 'aria-label': `Copy ${what}`}, async clicked => {
+const copyButton = (code, what) => button({class: 'plain', 'aria-label': `Copy ${what}`}, async clicked => {
   getSelection().selectAllChildren(code);
   const copied = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
   await copied.then(() => { clicked.textContent = 'Copied'; }, () => { clicked.textContent = 'Press Ctrl+C'; });

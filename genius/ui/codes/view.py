@@ -192,7 +192,7 @@ def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], to
     if len(nearness.typical) < 2:
         return None
     sampled = nearness.sampled < total
-    sample = f" Based on an even sample of {nearness.sampled:,} of {count(total, 'item')}." if sampled else ""
+    sample = f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}" if sampled else ""
 
     def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
         return {
@@ -203,7 +203,7 @@ def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], to
 
     groups = [group("Typical", "nearest to the average of its items, with their similarity", nearness.typical)]
     if nearness.borderline:
-        groups.append(group("Borderline", f"farthest from that average.{sample}", nearness.borderline))
+        groups.append(group("Borderline", f"farthest from that average{sample}", nearness.borderline))
     return {"groups": groups}
 
 

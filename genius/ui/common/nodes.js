@@ -36,6 +36,17 @@ const chips = ({codes, shared, within = false, marks = level => level < shared ?
 // Nodes with a dot between them.
 const dotted = nodes => nodes.flatMap((one, place) => place ? [node('span', {class: 'dot'}, ' · '), one] : [one]);
 
+// The pages of a list: `turn` gets the number of the one to show.
+const pager = (page, pages, turn) => {
+  const step = (label, to) => {
+    const made = button({class: 'choice', 'aria-label': `${label} page`}, () => turn(to), label);
+    made.disabled = to < 0 || to >= pages;
+    return made;
+  };
+  return pages < 2 ? [] : [node('nav', {class: 'choices', 'aria-label': 'Pages'}, step('Previous', page - 1),
+    node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of ${pages.toLocaleString('en')}`), step('Next', page + 1))];
+};
+
 // What few people need.
 const folded = (name, ...children) => node('details', {class: 'folded-note'}, node('summary', {}, name), ...children);
 

@@ -14,20 +14,11 @@ const group = ({title, note, tiles}) => node('section', {},
 const filterButton = ({name, modality, items, chosen}) => button({class: `choice ${modality}`, 'aria-pressed': String(chosen)},
   () => emit('turn', {modality, page: 0}), `${name} ${items}`);
 
-const pageButton = (label, page, {modality, pages}) => {
-  const made = button({class: 'choice'}, () => emit('turn', {modality, page}), label);
-  made.disabled = page < 0 || page >= pages;
-  return made;
-};
-
 const draw = value => {
   if (!value) return [];
-  const {groups, filters = [], page = 0, pages = 1} = value;
+  const {groups, filters = [], modality, page = 0, pages = 1} = value;
   const parts = groups.filter(({tiles}) => tiles.length).map(group);
   if (filters.length) parts[0].children[0].after(node('div',
     {class: 'choices', role: 'group', 'aria-label': 'Modality'}, ...filters.map(filterButton)));
-  if (pages > 1) parts.push(node('nav', {class: 'choices', 'aria-label': 'Pages'},
-    pageButton('Previous', page - 1, value), node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of `
-      + pages.toLocaleString('en')), pageButton('Next', page + 1, value)));
-  return [node('div', {class: 'item-tiles'}, ...parts)];
+  return [node('div', {class: 'item-tiles'}, ...parts, ...pager(page, pages, page => emit('turn', {modality, page})))];
 };

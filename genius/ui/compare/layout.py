@@ -36,7 +36,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     introduction("compare", "The same question, answered by writing IDs and by comparing with every item.")
     with gr.Row(elem_id="compare-ask"):
         with gr.Column(scale=2, min_width=240):
-            picture = query_picture("compare-picture", height=160)
+            picture = query_picture("compare-picture", height=128)
             part = part_of_picture("compare-part", "compare-picture")
         text = query_text("compare-text", scale=3, min_width=260)
         instruction = query_instruction(engine.index, "compare-instruction", scale=3, min_width=260)

@@ -57,27 +57,28 @@ class MapCallbacks:
         self.cached_map = cached_for_index(self.draw)
 
     def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
-        """The figure, the note below it and the table of its groups."""
+        """The figure; below it a note, a comparison of both trainings for the views by all codes, a table of groups."""
         if name == BEFORE_AND_AFTER:
-            (before, *_), (after, note, table) = (self.on_map(each, color, level, queries, last) for each in self.both)
-            return side_by_side(before, after, ("Before: everything", f"After: all {self.levels} codes")), note, table
+            (before, *_), (after, *described) = (self.on_map(each, color, level, queries, last) for each in self.both)
+            titles = ("Before: everything", f"After: all {self.levels} codes")
+            return side_by_side(before, after, titles), *described
         index, level = self.engine.index, level if color == "code" else 1
         if last is None:
             return self.cached_map(index, name, color, level, queries)
         palette = self.palette_of(index)
         cosines = palette.similarity(last.result.embedding)
         own = (cosines,) if color == "query" else ()  # which nobody else has
-        figure, note, table = (self.draw if own else self.cached_map)(index, name, color, level, queries, *own)
+        figure, *described = (self.draw if own else self.cached_map)(index, name, color, level, queries, *own)
         point_of = {int(row): point for point, row in enumerate(palette.rows) if row >= 0}
         results = [point_of.get(hit.row, -1) for hit in last.result.hits]
         query = PlacedQuery(last.description, *nearest_points(cosines), results)
         traces = last_query_traces(query, self.maps, self.view_names.index(name))
-        return figure | {"data": [*figure["data"], *traces]}, note, table
+        return figure | {"data": [*figure["data"], *traces]}, *described
 
     def draw(
         self, index: Index, name: str, color: str, level: float, queries: str, cosines: np.ndarray | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """The figure without the visitor's query, the note, the table. cosines (m,): of a query, for color "query"."""
+    ) -> tuple[Any, ...]:
+        """What `on_map` returns, without the visitor's query. cosines (m,): of a query, for color "query"."""
         number, palette = self.view_names.index(name), self.palette_of(index)
         groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
         drawing = Drawing(self.maps, number, palette.modalities, groups, by_modality, cosines, queries)
@@ -87,6 +88,7 @@ class MapCallbacks:
         return (
             figure,
             view.map_note(palette, number, self.levels, query_missing=color == "query" and cosines is None),
+            view.health_table(self.maps, index.n) if self.maps.views[number].depth == self.levels else None,
             view.group_table(groups, palette.modalities, group_colors(groups, by_modality)),
         )
 

@@ -34,14 +34,16 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     shared, callbacks = context.shared, MapCallbacks(context, context.maps)
     levels = callbacks.levels
 
-    view = gr.Radio(
-        [(view_label(map_view, levels), map_view.name) for map_view in context.maps.views]
-        + [("Before and after codes", BEFORE_AND_AFTER)] * callbacks.has_both,
-        value=callbacks.view_names[0],
-        label="How much of each item is kept",
-        elem_id="map-view",
-    )
-    with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
+    with gr.Row(elem_id="map-bar"):
+        view = gr.Radio(
+            [(view_label(map_view, levels), map_view.name) for map_view in context.maps.views]
+            + [("Before and after codes", BEFORE_AND_AFTER)] * callbacks.has_both,
+            value=callbacks.view_names[0],
+            label="How much of each item is kept",
+            elem_id="map-view",
+        )
+        settings = gr.Accordion("Settings", open=False, elem_id="map-settings")
+    with settings, gr.Row():
         color = gr.Dropdown(COLOR_CHOICES, value="modality", label="Color", elem_id="map-color", scale=2, min_width=150)
         level = gr.Slider(
             1,
@@ -66,6 +68,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
                 "map-figure", "Map of the items and questions; the table below says how many items have each color"
             )
             note = Panel("map-note", "map/map_note.js")
+            health = Panel("map-health", "common/table.js")
             with gr.Accordion("The map as a table", open=False, elem_id="map-table-fold"):
                 table = Panel("map-table", "map/group_table.js")
         with gr.Column(scale=2, min_width=320, elem_id="map-picked"):
@@ -79,7 +82,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
         [tab.select, view.change, color.change, level.release, queries.change],
         callbacks.on_map,
         [view, color, level, queries, shared.last_query],
-        [figure, note, table],
+        [figure, note, health, table],
         show_progress_on=figure,
         **LATEST_WITH_PROGRESS,
     )

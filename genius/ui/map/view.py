@@ -30,8 +30,8 @@ def view_label(view: View, levels: int) -> str:
     return codes if view.contrastive else f"{codes}, without contrastive loss"
 
 
-def map_note(palette: Palette, number: int, levels: int, query_missing: bool) -> dict[str, Any]:
-    """A description of the map, and for the views by all codes a comparison of both trainings.
+def map_note(palette: Palette, number: int, levels: int, query_missing: bool) -> list[str]:
+    """A description of the map in sentences.
 
     number: of the view. query_missing: it was to be colored by similarity to a query, but there is none.
     """
@@ -52,7 +52,7 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
         "Only which items lie close together is meaningful. All maps were made together (by UMAP), so items stay "
         "roughly in place."
     )
-    return {"sentences": sentences, "table": health_table(maps, palette.index.n) if view.depth == levels else None}
+    return sentences
 
 
 def _vectors_sentence(palette: Palette, view: View, levels: int) -> str:
@@ -76,14 +76,12 @@ def health_table(maps: Maps, shown: int) -> dict[str, Any]:
     """The IDs of the collection that was trained on, with and without the contrastive loss. shown: items of the map."""
     contrastive, plain = maps.health["with"], maps.health["without"]
     larger = max(contrastive["ids"], plain["ids"]) > shown
-    return {
-        "caption": "IDs of the collection that was trained on" + ", which is larger than what is shown here" * larger,
-        "headers": ["", "with the contrastive loss", "without"],
-        "rows": [
-            [label, *(form.format(health[key]).replace("%", " %") for health in (contrastive, plain))]
-            for key, label, form in HEALTH_ROWS
-        ],
-    }
+    caption = "IDs of the collection that was trained on" + ", which is larger than what is shown here" * larger
+    rows = [
+        formatting.cells(label, *(form.format(health[key]).replace("%", " %") for health in (contrastive, plain)))
+        for key, label, form in HEALTH_ROWS
+    ]
+    return {"tables": [formatting.table(caption, ["", "with the contrastive loss", "without"], rows)]}
 
 
 def group_table(groups: Sequence[Group], modalities: np.ndarray, colors: Sequence[str]) -> dict[str, Any]:

@@ -79,8 +79,18 @@ const section = ({name, title, reason, lead, note: paragraphs, command, version,
   return node('section', {class: 'report', id: `reports-${name}`}, ...parts);
 };
 
-// The reports, each with its figure and a way to it.
-const overview = ({name, title, headline}) => node('li', {}, button({},
-  () => genius.reveal(document.getElementById(`reports-${name}`), 'start'), title), headline ? ` ${headline}` : '');
+// First three figures, then the list of the reports, each with its figure if it is none of those.
+const KEY_FIGURES = 3;
+const opener = (name, ...words) => button({}, () => genius.reveal(document.getElementById(`reports-${name}`), 'start'), ...words);
+const keyFigure = ({name, title, headline}) => {
+  const [before, figure = '', ...after] = headline.split(/(\d[\d.,]*(?: %| ms)?)/);
+  return node('li', {}, node('p', {}, before, node('b', {}, figure), after.join('')), opener(name, title));
+};
+const overview = reports => {
+  const keys = reports.filter(({headline}) => headline).slice(0, KEY_FIGURES);
+  return [node('ul', {class: 'key-figures'}, ...keys.map(keyFigure)), node('ul', {class: 'overview'},
+    ...reports.map(report => node('li', {}, opener(report.name, report.title),
+      report.headline && !keys.includes(report) ? ` ${report.headline}` : '')))];
+};
 
-const draw = value => value ? [node('ul', {class: 'overview'}, ...value.map(overview)), ...value.map(section)] : [];
+const draw = value => value ? [...overview(value), ...value.map(section)] : [];

@@ -34,7 +34,9 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare .system h3").all_inner_texts() == names
     assert page.locator("#compare tbody th").all_inner_texts() == names
     for way in page.locator("#compare .system").all():
-        assert way.locator(".compare-result").count() == 10
+        assert way.locator(".compare-result .rank").all_inner_texts() == [str(rank) for rank in range(1, 11)]
+        boxes = [result.bounding_box() for result in way.locator(".compare-result, .rank").all()]
+        assert all(card["y"] < rank["y"] < card["y"] + card["height"] for card, rank in zip(boxes[::2], boxes[1::2]))
     flat, hnsw = (
         page.locator("#compare .system").nth(at).locator(".compare-result .words").all_inner_texts() for at in (4, 5)
     )
@@ -42,14 +44,18 @@ def test_six_ways_stand_side_by_side_with_their_times_and_agreement(visit):
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
 
 
-def test_a_comparison_waits_for_the_picture_that_is_being_uploaded(visit, photo):
+def test_a_comparison_waits_for_the_picture_that_is_being_uploaded_and_part_of_it_can_be_compared(visit, photo):
     page = opened(visit())
     release = hold_upload(page, photo, "#compare-picture")
     page.fill("#compare-text textarea", "A red dog.")
     page.press("#compare-text textarea", "Enter")
     page.locator("#compare-go[data-waiting]").wait_for()
     release()
-    page.locator("#compare .sentence", has_text="“A red dog.” and the picture").wait_for()
+    page.locator("#compare .sentence", has_text="For “A red dog.” and the picture, the 6 ways").wait_for()
+    page.locator("#compare-part summary").click()
+    page.locator("#compare-part").get_by_label("left").fill("50")
+    page.locator("#compare-part").get_by_role("button", name="Search this part").click()
+    page.locator("#compare .sentence", has_text="“A red dog.” and the marked part of the picture").wait_for()
 
 
 def test_the_last_search_can_be_compared(visit):
@@ -62,15 +68,3 @@ def test_the_last_search_can_be_compared(visit):
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text=HOSTILE).click()
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
-
-
-def test_a_picture_can_be_compared_and_a_part_of_it(visit, photo):
-    page = opened(visit())
-    page.set_input_files("#compare-picture input[type=file]", photo)
-    page.locator("#compare-picture img").wait_for()
-    page.click("#compare-go")
-    page.locator("#compare .sentence", has_text="For the picture, the 6 ways").wait_for()
-    page.locator("#compare-part summary").click()
-    page.locator("#compare-part").get_by_label("left").fill("50")
-    page.locator("#compare-part").get_by_role("button", name="Search this part").click()
-    page.locator("#compare .sentence", has_text="For the marked part of the picture").wait_for()

@@ -37,11 +37,8 @@ def test_every_plot_is_drawn_when_it_is_seen_and_has_its_table(visit):
     page.locator("#reports-retrieval td", has_text=HOSTILE).first.wait_for()
     assert page.locator("#reports-retrieval td.best", has_text="50.0 [45.0, 55.0]").count() == 1
     assert page.locator("#reports-zebras td", has_text=HOSTILE).count() == 1  # without a plot its table is open
-
-
-def test_what_is_missing_names_its_command(visit, served):
-    page = opened(visit())
-    assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()
+    assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()  # which is missing
+    assert page.locator(".overview button").count() == page.locator(".report").count()
 
 
 def test_plots_are_drawn_anew_for_another_theme_and_for_no_other_class_of_the_body(visit):
