@@ -101,10 +101,11 @@ const player = (strip, columns, first, done) => {
 
 // The steps in one line, until one ID is left: a picture, a name and the number of items of each.
 const path = ({columns, items}) => {
+  const kind = columns[1]?.items === columns[0].items && columns[1].code.name;    // the only one that is searched
   const steps = columns.filter(({items: left, settled}, place) => !settled && left !== columns[place - 1]?.items);
   return node('ol', {}, ...steps.map(({code, items: left, rows}) => {
     const seen = rows.map(row => items[row]).find(one => one.picture);
-    const name = !code ? 'All items' : code.name ? `${code.name}s` : `code ${code.code}`;
+    const name = !code ? `All ${kind ? `${kind.toLowerCase()}s` : 'items'}` : code.name ? `${code.name}s` : `code ${code.code}`;
     return node('li', {}, ...seen ? [node('img', {src: seen.picture, alt: ''})] : [],
       node('span', code && !code.name ? {'data-short': code.prefix, 'data-prefix': code.prefix} : {}, name), ' ', node('b', {}, left));
   }));
