@@ -110,16 +110,21 @@ class Folder:
         parts = urlsplit(path).path.split("/") if "://" in path else path.split("/")
         return next(filter(None, (self.find("/".join(parts[at:])) for at in range(1, len(parts)))), None)
 
-    def base_of(self, name: str) -> str | None:
-        """The folder from which a name is that of a picture, if there is exactly one, or it is this one."""
-        with suppress(UserError):
-            found = [base for base in self._bases if name and self.find(str(base / name))]
-            return str(found[0]) if len(found) == 1 or PurePosixPath() in found else None
-        return None
+    def find_below(self, name: str) -> str | None:
+        """The picture whose path ends with a name, maybe one without its suffix, if there is exactly one."""
+        stem, end = _stem(name), f"/{_folded(name)}"
+        fits = [
+            image
+            for image in self._by_stem.get(PurePosixPath(stem).name, ())
+            if f"/{_stem(image)}".endswith("/" + stem)
+        ]
+        fits = [image for image in fits if f"/{_folded(image)}".endswith(end)] or fits
+        return fits[0] if name and len(fits) == 1 else None
 
     def names_picture(self, name: str) -> bool:
+        """Whether a cell of a table names a picture here."""
         with suppress(UserError):
-            return bool(self.find_elsewhere(name)) if is_elsewhere(name) else self.base_of(name) is not None
+            return bool(self.find_elsewhere(name) if is_elsewhere(name) else self.find_below(name))
         return False
 
     def missing(self, name: str, line: int) -> FileReport:
@@ -141,8 +146,11 @@ class Folder:
         ]
 
     @cached_property
-    def _bases(self) -> list[PurePosixPath]:
-        return sorted({base for image in self.images for base in PurePosixPath(image).parents})
+    def _by_stem(self) -> dict[str, list[str]]:
+        images: dict[str, list[str]] = {}
+        for image in self.images:
+            images.setdefault(PurePosixPath(_stem(image)).name, []).append(image)
+        return images
 
     @cached_property
     def _by_name(self) -> dict[str, str]:

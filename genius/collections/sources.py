@@ -162,14 +162,13 @@ def _merge(
     """
     rows = list(rows)
     names = [str(next(iter(validate(IMAGE_CELLS, table, number, image).values()))) for number, image, _, _ in rows]
-
-    def found(inside: PurePosixPath) -> list[str | None]:
-        return [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
-
-    files = found(inside)
-    if rows and not any(files) and (base := folder.base_of(names[0])):
-        notes.append(f"{table.name}: its paths are read from the folder {base}")
-        files = found(PurePosixPath(base))
+    files = [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
+    if not any(files):
+        files = list(map(folder.find_below, names))
+        for name, file in [(name, file) for name, file in zip(names, files, strict=True) if file][:1]:
+            notes.append(
+                f"{table.name}: its pictures are looked up by name in all folders; the first: {name} is {file}"
+            )
     by_image: dict[str, Record] = {}
     ids: set[str] = set()
     for (number, _, texts, row), name, file in zip(rows, names, files, strict=True):

@@ -99,10 +99,10 @@ def _recognized(
         fields |= dict.fromkeys((name for _, name in (fits if field == "text" else fits[:1])), field)
     if "image" not in fields.values():
         fits = [name for name in names if isinstance(row[name], str) and is_picture(row[name])]
+        if any(map(is_picture, fits)):
+            message = "names a picture, not the columns; add a first row such as image,text"
+            raise LineError(table, 1, f"the first row {message}")
         fields |= dict.fromkeys(sorted(fits, key=lambda name: "." not in row[name])[:1], "image")
-    if any(field == "image" and is_picture(name) for name, field in fields.items()):
-        message = "names a picture, not the columns; add a first row such as image,text"
-        raise LineError(table, 1, f"the first row {message}")
     if "image" not in fields.values():
         expected = ", ".join(COLUMNS["image"][:6])
         raise LineError(

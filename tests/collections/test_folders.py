@@ -162,17 +162,20 @@ def test_pictures_that_are_not_here_are_counted_and_their_texts_are_kept(tmp_pat
     assert "3 pictures: missing; the first: 'b.png' in line 3 (there is 'old/b.png'); its texts are kept" in said
     assert "1 picture: web address; the first: 'https://x.example/d.png' in line 6; nothing is downloaded" in said
     assert texts_of(folder, tmp_path / "again") == sorted(["one", "two", "three", "four", "five", "six"])
-    (folder / "a.png").unlink()
+    for name in ("a.png", "old/b.png"):
+        (folder / name).unlink()
+    photos(folder, "z.png")
     with pytest.raises(UserError, match="none of the pictures that it names is there; the first: 'a.png' in line 2"):
         read_source(folder)
 
 
-def test_a_table_beside_the_folder_of_its_pictures_is_read_from_there(tmp_path):
-    folder = photos(tmp_path / "x", "images/s/a.png", "images/s/b.png")
-    (folder / "t.csv").write_text("image,text\ns/a.png,one\ns/b.png,two\ns/c.png,three\n")
+def test_pictures_that_are_all_elsewhere_than_the_table_says_are_found_by_their_names(tmp_path):
+    folder = photos(tmp_path / "x", "images/s/a.png", "2024/s/b.png", "images/s/d.png", "2024/s/d.png")
+    (folder / "t.csv").write_text("image,text\ns/a.png,one\ns/b.png,two\ns/c.png,three\ns/d.png,four\n")
     source = read_source(folder)
-    assert [record.image for record in source.records] == ["images/s/a.png", "images/s/b.png"]
-    assert "its paths are read from the folder images" in source.notes[-1] and len(source.missing) == 1
+    assert [record.image for record in source.records] == ["images/s/a.png", "2024/s/b.png"]
+    assert "are looked up by name in all folders; the first: s/a.png is images/s/a.png" in source.notes[-1]
+    assert [record.image for record in source.missing] == ["s/c.png", "s/d.png"]  # of d it is not known which
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_a_table_beside_the_folder_of_its_pictures_is_read_from_there(tmp_path):
     ],
 )
 def test_tables_of_other_forms_are_read(tmp_path, name, content):
-    folder = photos(tmp_path / "x", "images/1.png", "images/2.png", "images/@__thumb/1.png")
+    folder = photos(tmp_path / "x", "images/1.png", "images/2.png", "images/@__thumb/1.png", "images/image.png")
     (folder / name).write_text(content)
     found = {record.image: record.captions for record in read_source(folder).records}
     assert found == {"images/1.png": ["one"], "images/2.png": ["two"]}
