@@ -6,16 +6,17 @@
 The results of several instructions of one example are shown side by side. A run may have no examples.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from PIL import Image
+from pydantic import BaseModel, BeforeValidator, Field
 
 from genius.collections.images import open_image
-from genius.errors import UserError, quoted
-from genius.reading import one_line, read_json
+from genius.errors import UserError
+from genius.reading import LOOSE, one_line, read_json
 from genius.schema import Modality, Query
 
 FOLDER = "examples"
@@ -25,13 +26,35 @@ MAX_INSTRUCTIONS = 3  # of one example
 MAX_CHARACTERS = 300  # of a text
 MAX_SIDE = 1_024  # pixels of a picture; far more than an encoder sees
 
+Words = Annotated[str, Field(max_length=MAX_CHARACTERS)]
+
 
 @dataclass(frozen=True)
 class TargetedInstruction:
-    """An instruction and the modality that it asks for."""
+    """An instruction and the modality that it asks for, by its name in M-BEIR where it is read from a file."""
 
-    instruction: str
-    target: Modality
+    instruction: Words
+    target: Annotated[Modality, BeforeValidator(lambda name: Modality.from_mbeir(str(name)))]
+
+
+class Record(BaseModel):
+    """An example in the list; its picture is a file of the same folder."""
+
+    model_config = LOOSE
+    title: Annotated[Words, Field(min_length=1)]
+    text: Words = ""
+    picture: Annotated[Words, Field(pattern="^[^/]*$")] = ""
+    asked: Annotated[tuple[TargetedInstruction, ...], Field(min_length=1, max_length=MAX_INSTRUCTIONS)]
+
+    def opened(self, folder: Path) -> "Example":
+        """Raises ValueError without a text and a picture, or UserError for a picture that cannot be opened."""
+        if not (self.text or self.picture):
+            raise ValueError(f"“{self.title}” needs a text or an image")
+        picture = open_image(folder / self.picture, max_side=MAX_SIDE) if self.picture else None
+        return Example(self.title, self.text, picture, self.asked)
+
+
+Records = Annotated[list[Record], Field(max_length=MAX_EXAMPLES)]
 
 
 @dataclass(frozen=True)
@@ -60,10 +83,7 @@ def read_examples(run: Path) -> tuple[Example, ...]:
     if not file.parent.exists():
         return ()
     try:
-        records = read_json(file)
-        if not isinstance(records, list) or len(records) > MAX_EXAMPLES:
-            raise ValueError(f"expected a list of at most {MAX_EXAMPLES} examples")
-        return tuple(_example(record, file.parent) for record in records)
+        return tuple(record.opened(file.parent) for record in read_json(file, Records))
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file} cannot be shown ({one_line(error)}); write the examples again or delete {file.parent}"
@@ -76,28 +96,3 @@ def find_example(place: Any, examples: Sequence[Example]) -> Example:
     if str(place) not in numbered:
         raise UserError("There is no such example; reload the page.")
     return numbered[str(place)]
-
-
-def _example(record: Any, folder: Path) -> Example:
-    """Raises ValueError, or UserError for its picture."""
-    title, text, picture = (_string(record, name) for name in ("title", "text", "picture"))
-    instructions = record.get("asked")
-    if not isinstance(instructions, list) or not 1 <= len(instructions) <= MAX_INSTRUCTIONS:
-        raise ValueError(f"“{title}” needs one to {MAX_INSTRUCTIONS} instructions")
-    if not title or not (text or picture):
-        raise ValueError("every example needs a title, and a text or an image")
-    if picture != Path(picture).name:
-        raise ValueError(f"“{title}” names an image outside of its folder, {quoted(picture)}")
-    targeted = tuple(
-        TargetedInstruction(_string(asked, "instruction"), Modality.from_mbeir(_string(asked, "target")))
-        for asked in instructions
-    )
-    return Example(title, text, open_image(folder / picture, max_side=MAX_SIDE) if picture else None, targeted)
-
-
-def _string(record: Any, name: str) -> str:
-    """A text field of a record; "" if it is missing."""
-    value = record.get(name, "") if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or len(value) > MAX_CHARACTERS:
-        raise ValueError(f"“{name}” is not a text of at most {MAX_CHARACTERS} characters")
-    return value

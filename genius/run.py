@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, Field, FiniteFloat
 
 from genius.errors import UserError
 from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
 from genius.locks import ReadLock, deletion_lock, manifest_lock
-from genius.reading import EXACT, LOOSE, Size, first_problem, one_line, read_json
+from genius.reading import EXACT, LOOSE, Size, one_line, read_json
 
 FORMAT = 1
 BUILT_FROM = {  # every part, and the parts that it is built from, at least
@@ -142,16 +142,14 @@ class Run:
         if not file.exists():
             return {"format": FORMAT, "parts": {}}
         try:
-            manifest = read_json(file)
-            parts = Manifest.model_validate(manifest).parts
-        except ValidationError as error:
-            raise UserError(f"{file} is not a run manifest ({first_problem(error)}); train the run again") from None
+            manifest = read_json(file, Manifest).model_dump(exclude_unset=True)
         except (OSError, ValueError) as error:
             raise UserError(f"{file} is not a run manifest ({one_line(error)}); train the run again") from None
         if manifest["format"] != FORMAT:
             raise UserError(f"{file} has format {manifest['format']}, this version reads {FORMAT}; train the run again")
-        for name, part in parts.items():
-            if part.digest != digest_of(manifest["parts"][name]["files"]) or part.folder != f"{name}-{part.digest[:8]}":
+        for name, part in manifest["parts"].items():
+            digest = part["digest"]
+            if digest != digest_of(part["files"]) or part["folder"] != f"{name}-{digest[:8]}":
                 raise UserError(f"{file} describes a part {name!r} that training does not write; train the run again")
         return manifest
 
@@ -249,8 +247,7 @@ class Run:
         write: fills an empty folder. built_from: the parts of this run it depends on, as this object read them.
         A failure or a kill at any point leaves the run as it was. Raises UserError if the disk is full.
         """
-        digests = {needed: self.digest(needed) for needed in built_from}
-        return self._install(part, write, digests)
+        return self._install(part, write, {needed: self.digest(needed) for needed in built_from})
 
     def replace(self, part: str, write: Callable[[Path], None], shared: Iterable[str] = ()) -> Path:
         """Publish a changed version of a part, if neither it nor what it was built from has changed meanwhile.

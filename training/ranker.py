@@ -34,7 +34,7 @@ from genius.run import BUILT_FROM, Run
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.candidates import Candidates, CandidateSearch
 from genius.search.engine import batch_size
-from genius.search.rerank import RankerScorer
+from genius.search.rerank import ranker_parts
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.class_pictures import training_collection
@@ -207,8 +207,11 @@ def search_validation_queries(
     """Search for the chosen validation queries; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
-    search, weight = CandidateSearch(IncrementalDecoder(decoder)), decoder.config.decoder_weight
-    scorer = RankerScorer(ranker.to(device), search.codewords)
+    search, weight, ranker = (
+        CandidateSearch(IncrementalDecoder(decoder)),
+        decoder.config.decoder_weight,
+        ranker.to(device),
+    )
     embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
@@ -218,10 +221,8 @@ def search_validation_queries(
         z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
         query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
         _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight)
-        first_codes = search.first_codes(z, pool)
-        parts = scorer.compute_parts(
-            candidates, first_codes, pool.table, embeddings, modalities, query_embeddings, z, normalize
-        )
+        given = search.first_codes(z, pool), pool.table, embeddings, modalities, query_embeddings, z, normalize
+        parts = ranker_parts(ranker, search.codewords, candidates, *given)
         return candidates, parts.cpu(), is_target(candidates, data, batch)
 
     row, batches = data.pairs.rows[chosen], np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS)))

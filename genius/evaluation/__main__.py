@@ -9,7 +9,14 @@ import argparse
 import sys
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import add_decoder_dtype, command_line, evaluation_parser, opened, parse_integers
+from genius.evaluation.arguments import (
+    add_decoder_dtype,
+    command_line,
+    evaluation_parser,
+    opened,
+    options_of,
+    parse_integers,
+)
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.paper import trained_on
 from genius.evaluation.report import report_of
@@ -57,16 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str]) -> None:
     given = build_parser().parse_args(arguments)
-    options = EvaluationOptions(
-        split=given.split,
-        beams=parse_integers(given.beams, "--beams", 1, MAX_BEAMS),
-        limit=given.limit,
-        seed=given.seed,
-        every_phrasing=given.every_phrasing,
-        answerable=given.answerable,
-        rows=given.rows,
-        items=given.items,
-    )
+    given.beams = parse_integers(given.beams, "--beams", 1, MAX_BEAMS)
+    options = options_of(EvaluationOptions, given)
     engine, collection = opened(given, given.decoder_dtype)
     evaluation, name = evaluate(engine, collection, options), collection.root.resolve().name
     report = report_of(

@@ -3,8 +3,10 @@
 import argparse
 import shlex
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
@@ -14,6 +16,8 @@ from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import DECODER_DTYPES
 from genius.search.engine import Engine
+
+Options = TypeVar("Options")
 
 
 def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
@@ -83,6 +87,11 @@ def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:
         default=DECODER_DTYPES[0],
         help="arithmetic of the decoder's beam search (default: %(default)s)",
     )
+
+
+def options_of(kind: type[Options], given: argparse.Namespace) -> Options:
+    """A dataclass of options from the arguments that are named as its fields; the others keep their defaults."""
+    return kind(**{field.name: getattr(given, field.name) for field in fields(kind) if hasattr(given, field.name)})
 
 
 def parse_integers(text: str, option: str, low: int, high: int | None = None) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_line, command_parser
 from genius.evaluation.evaluate import Evaluation, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
+from genius.evaluation.instructions import PhrasedRow
 from genius.metrics.hit_rate import USUAL_CUT, mean_known, wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
 from genius.trie.ids import packed_bytes
@@ -125,7 +126,7 @@ def modalities_of(task: int) -> str:
     return " → ".join(modality.name.lower() for modality in TASKS[task])
 
 
-def row_names(row: RowFigures) -> list[Cell]:
+def row_names(row: RowFigures | PhrasedRow) -> list[Cell]:
     """Task and dataset of a row, with the k of its hit rate if that is not the usual one."""
     if row.task is None:
         return ["average", ""]

@@ -139,10 +139,7 @@ def differences_table(pools: Sequence[PoolFigures]) -> Table:
 def phrasings_table(evaluation: Evaluation) -> Table:
     """Means over all phrasings of the instructions."""
     systems = list(evaluation.phrasings[0].systems)
-    rows: list[list[Cell]] = []
-    for row in evaluation.phrasings:
-        names = row_names(RowFigures({}, {}, row.task, row.dataset, row.cut))
-        rows.append([*names, row.phrasings, *(row.systems[system] for system in systems)])
+    rows = [[*row_names(row), row.phrasings, *row.systems.values()] for row in evaluation.phrasings]
     means = [mean_known([row.systems[system][0] for row in evaluation.phrasings]) for system in systems]
     note = "Every query in every phrasing of its row's instruction: the mean; in brackets the lowest and the highest."
     columns = [*NAMES, Column("phrasings"), *_percents(*systems)]

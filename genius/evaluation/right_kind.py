@@ -148,15 +148,13 @@ def main(arguments: list[str]) -> None:
     tables = measure(engine, collection, sets, given.seed)
     queries = sum(map(len, sets["known"]))
     note = f"{NOTE} {queries:,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
-    command, headline = command_line(MODULE, arguments), headline_of(tables[0])
+    rates = {row[0]: text[1].split()[0] for row, text in zip(tables[0].rows, tables[0].texts(), strict=True)}
+    headline = (  # of known instructions, the first figures
+        f"{rates['as served']} % of the first results are of the kind asked for; {rates['dense']} % by dense search"
+    )
+    command = command_line(MODULE, arguments)
     report = Report("Right kind", note, command, version(given.run), tables, headline=headline)
     report.save(given.run / "reports" / "right_kind.json")
-
-
-def headline_of(average: Table) -> str:
-    """What is served beside dense search, of the first figures: those of known instructions."""
-    rates = {row[0]: text[1].split()[0] for row, text in zip(average.rows, average.texts(), strict=True)}
-    return f"{rates['as served']} % of the first results are of the kind asked for; {rates['dense']} % by dense search"
 
 
 if __name__ == "__main__":

@@ -112,11 +112,7 @@ def search_by_ids(
     found = RowResults({})
     for orders in searches.values():
         found |= _search_once(orders, engine, pool, queries, qrels)
-    return RowResults(  # in the order of these systems
-        {name: found.ranks[name] for name in systems},
-        {name: found.milliseconds[name] for name in systems},
-        {name: found.beams[name] for name in systems},
-    )
+    return found
 
 
 def _search_once(

@@ -104,13 +104,14 @@ def narrowing(
         log_probs_left = scores[valid].astype(np.float64)
         most = log_probs_left.max()  # which may be too small for its exponential
         shares = np.exp(log_probs_left - most)
-        choices = {
-            one: CodeChoice(one, _certain(share), items)
-            for one, share, items in zip(valid.tolist(), (shares / shares.sum()).tolist(), counts.tolist(), strict=True)
-        }
+        probabilities = shares / shares.sum()
+        probabilities[probabilities >= 1 - ROUNDING] = 1  # of the only valid code
+        columns = zip(valid.tolist(), probabilities.tolist(), counts.tolist(), strict=True)
+        choices = {one: CodeChoice(one, share, items) for one, share, items in columns}
         chosen = choices.pop(code)
         others, masked = _by_probability(choices.values()), max(0.0, 1 - float(np.exp(most) * shares.sum()))
-        steps.append(CodeStep(chosen, others, masked, one_id(before), sample(matches)))
+        one_id = bool((before.packed[0] == before.packed[-1]).all())  # they are sorted
+        steps.append(CodeStep(chosen, others, masked, one_id, sample(matches)))
         before = matches
     return Narrowing(len(start), sample(start), tuple(steps), place, beam_ranks(result, codes))
 
@@ -132,15 +133,5 @@ def sample(matches: Matches) -> tuple[int, ...]:
     return tuple(spread(matches.rows, SHOWN).tolist())
 
 
-def one_id(matches: Matches) -> bool:
-    """Whether all of them have the same ID; they are sorted."""
-    return bool((matches.packed[0] == matches.packed[-1]).all())
-
-
 def _by_probability(choices: Iterable[CodeChoice]) -> tuple[CodeChoice, ...]:
     return tuple(sorted(choices, key=lambda choice: -choice.probability)[:OTHERS])
-
-
-def _certain(share: float) -> float:
-    """The probability of the only valid code is exactly 1."""
-    return share if share < 1 - ROUNDING else 1.0

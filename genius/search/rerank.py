@@ -34,63 +34,54 @@ class RankerScores:
     shares: np.ndarray  # (t, p + 1) of the parts and of the modality in the score, from the query's mean candidate on
 
 
-class RankerScorer:
-    """A ranker with the codewords that its candidates' IDs are of."""
+@torch.inference_mode()
+def score_parts(ranker: Ranker, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> RankerScores:
+    """Score all candidates by their parts (t, p), as `ranker_parts` gives them; modalities (n,) of the index."""
+    query = torch.from_numpy(candidates.query).to(parts.device)
+    modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(parts.device)
+    scores, shares = ranker(parts, modality)
+    count = torch.from_numpy(candidates.counts).to(parts.device).clamp(min=1)[:, None]
+    mean = torch.zeros(len(count), shares.shape[1], device=parts.device).index_add_(0, query, shares) / count
+    return RankerScores(parts[:, 0].cpu().numpy(), scores.cpu().numpy(), (shares - mean[query]).cpu().numpy())
 
-    def __init__(self, ranker: Ranker, codewords: Codewords):
-        self.ranker, self._codewords = ranker, codewords
 
-    @torch.inference_mode()
-    def score(self, candidates: Candidates, parts: Tensor, modalities: np.ndarray) -> RankerScores:
-        """Score all candidates by their parts (t, p), as `compute_parts` gives them; modalities (n,) of the index."""
-        query = torch.from_numpy(candidates.query).to(parts.device)
-        modality = torch.from_numpy(modalities[candidates.row].astype(np.int64)).to(parts.device)
-        scores, shares = self.ranker(parts, modality)
-        count = torch.from_numpy(candidates.counts).to(parts.device).clamp(min=1)[:, None]
-        mean = torch.zeros(len(count), shares.shape[1], device=parts.device).index_add_(0, query, shares) / count
-        return RankerScores(parts[:, 0].cpu().numpy(), scores.cpu().numpy(), (shares - mean[query]).cpu().numpy())
+@torch.inference_mode()
+def ranker_parts(
+    ranker: Ranker,
+    codewords: Codewords,
+    candidates: Candidates,
+    first_codes: FirstCodes,
+    table: IDTable,
+    embeddings: Vectors,
+    modalities: np.ndarray,
+    queries: Tensor,
+    z: Tensor,
+    normalize: bool = False,
+) -> Tensor:
+    """The RANKER_PARTS (t, p) of all candidates.
 
-    @torch.inference_mode()
-    def compute_parts(
-        self,
-        candidates: Candidates,
-        first_codes: FirstCodes,
-        table: IDTable,
-        embeddings: Vectors,
-        modalities: np.ndarray,
-        queries: Tensor,
-        z: Tensor,
-        normalize: bool = False,
-    ) -> Tensor:
-        """The RANKER_PARTS (t, p) of all candidates.
-
-        table: that numbers their IDs. embeddings (n, d) and modalities (n,): of the index. queries and z (b, d):
-        embeddings and fused features, normalized. normalize: as for `rank_candidates`.
-        """
-        by_embedding, by_id, added = self.ranker.residual_queries(z)  # (b, 3, d) twice, (b, 3)
-        parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
-        for first in range(0, len(parts), BLOCK):
-            block = slice(first, first + BLOCK)
-            rows, codes = candidates.row[block], table.codes(candidates.id[block])
-            numbers = torch.from_numpy(codes + self._codewords.offsets).to(z.device)
-            query = torch.from_numpy(candidates.query[block]).to(z.device)
-            modality = torch.from_numpy(modalities[rows].astype(np.int64)).to(z.device)
-            vectors = torch.from_numpy(embeddings[rows].astype(np.float32)).to(z.device)  # (t, d)
-            if normalize:
-                vectors = F.normalize(vectors, dim=-1)
-            quantized = self._codewords.sums(numbers)  # (t, d)
-            inner = (z[query] * quantized).sum(1)
-            lost = (by_embedding[query, modality] * vectors + by_id[query, modality] * quantized).sum(1)
-            first_code, decoder = first_codes.of(query, torch.from_numpy(codes[:, :2]).to(z.device))
-            columns = (
-                (queries[query] * vectors).sum(1),
-                inner + lost + added[query, modality],
-                2 * inner - quantized.square().sum(1),
-                decoder,
-                first_code,
-            )
-            parts[block] = torch.stack(columns, dim=1)
-        return parts
+    codewords, table: of their IDs, and that numbers these. embeddings (n, d) and modalities (n,): of the index.
+    queries and z (b, d): embeddings and fused features, normalized. normalize: as for `rank_candidates`.
+    """
+    by_embedding, by_id, added = ranker.residual_queries(z)  # (b, 3, d) twice, (b, 3)
+    parts = torch.empty(len(candidates.row), len(RANKER_PARTS), device=z.device)
+    for first in range(0, len(parts), BLOCK):
+        block = slice(first, first + BLOCK)
+        rows, codes = candidates.row[block], table.codes(candidates.id[block])
+        numbers = torch.from_numpy(codes + codewords.offsets).to(z.device)
+        query = torch.from_numpy(candidates.query[block]).to(z.device)
+        modality = torch.from_numpy(modalities[rows].astype(np.int64)).to(z.device)
+        vectors = torch.from_numpy(embeddings[rows].astype(np.float32)).to(z.device)  # (t, d)
+        if normalize:
+            vectors = F.normalize(vectors, dim=-1)
+        quantized = codewords.sums(numbers)  # (t, d)
+        inner = (z[query] * quantized).sum(1)
+        lost = (by_embedding[query, modality] * vectors + by_id[query, modality] * quantized).sum(1)
+        first_code, decoder = first_codes.of(query, torch.from_numpy(codes[:, :2]).to(z.device))
+        cosine, fused = (queries[query] * vectors).sum(1), inner + lost + added[query, modality]
+        distance = 2 * inner - quantized.square().sum(1)
+        parts[block] = torch.stack([cosine, fused, distance, decoder, first_code], dim=1)
+    return parts
 
 
 @dataclass(frozen=True)

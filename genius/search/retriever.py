@@ -24,7 +24,7 @@ from genius.schema import DECODER_DTYPES, Query, SearchResult, SearchTrace
 from genius.search.candidates import CandidateSearch
 from genius.search.checks import ResolvedOptions
 from genius.search.image_feature_cache import ImageFeatureCache
-from genius.search.rerank import RankedCandidates, RankerScorer, fetch_hits, generated_ids, rank_candidates
+from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates, ranker_parts, score_parts
 from genius.search.retrieval import EncodedQueries, Retrieval, Unranked
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Stopwatch
@@ -64,8 +64,7 @@ class Retriever:
         self.decoder = decoder.to(device).eval()
         self._image_features = ImageFeatureCache(self.encoder)
         self.finder = CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, decoder_dtype)))
-        scorer = None if ranker is None else RankerScorer(ranker.to(device).eval(), self.finder.codewords)
-        self._ranker_scorer = scorer
+        self._ranker = None if ranker is None else ranker.to(device).eval()
 
     @torch.inference_mode()
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
@@ -104,7 +103,7 @@ class Retriever:
             stopwatch=watch,
         )
         with watch.stage("rerank"):
-            known = beams is not None and self._ranker_scorer is None
+            known = beams is not None and self._ranker is None
             first_codes = None if known else self.finder.first_codes(encoded.z, pool)
             unranked = Unranked(encoded, version, pool, beams, candidates, first_codes)
             ranked = self._rank(unranked, options)
@@ -120,8 +119,8 @@ class Retriever:
     def _rank(self, unranked: Unranked, options: ResolvedOptions) -> RankedCandidates:
         index, candidates, scores = unranked.version.index, unranked.candidates, None
         if options.order == "ranker":
-            assert self._ranker_scorer is not None, "resolve_options refuses a missing ranker"
-            scores = self._ranker_scorer.score(candidates, self.ranker_parts(unranked), index.modalities)
+            assert self._ranker is not None, "resolve_options refuses a missing ranker"
+            scores = score_parts(self._ranker, candidates, self.ranker_parts(unranked), index.modalities)
         queries = unranked.encoded.embeddings.cpu().numpy()
         return rank_candidates(
             candidates, index.embeddings, queries, options.k, options.order != "score", self._normalize, scores
@@ -129,10 +128,12 @@ class Retriever:
 
     def ranker_parts(self, unranked: Unranked) -> Tensor:
         """What a ranker knows of the candidates (t, p), by RANKER_PARTS; of a run with one."""
-        assert self._ranker_scorer is not None
+        assert self._ranker is not None
         assert unranked.first_codes is not None, "a run with a ranker always asks for them"
         encoded, index = unranked.encoded, unranked.version.index
-        return self._ranker_scorer.compute_parts(
+        return ranker_parts(
+            self._ranker,
+            self.finder.codewords,
             unranked.candidates,
             unranked.first_codes,
             unranked.pool.table,

@@ -28,6 +28,7 @@ from genius.evaluation.arguments import (
     add_seed,
     command_line,
     command_parser,
+    options_of,
     parse_integers,
     parse_positive,
 )
@@ -134,26 +135,19 @@ def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], SpeedOptions]:
     if missing := [part for part in parts if part not in possible]:
         needed = "--run RUN --collection COLLECTION" if "equal" in missing else "--run RUN"
         raise UserError(f"--parts {missing[0]} measures a trained run; name one: {needed}")
-    measuring = SpeedOptions(
-        items=parse_integers(options.items, "--items", 2),
-        batches=parse_integers(options.batches, "--batches", 1),
-        systems=parse_names(options.systems, "--systems", ";", tuple(SYSTEMS)),
-        rounds=options.rounds,
-        beams=options.beams,
-        decoder_dtype=options.decoder_dtype,
-        seed=options.seed,
-    )
-    return parts, measuring
+    options.items = parse_integers(options.items, "--items", 2)
+    options.batches = parse_integers(options.batches, "--batches", 1)
+    options.systems = parse_names(options.systems, "--systems", ";", tuple(SYSTEMS))
+    return parts, options_of(SpeedOptions, options)
 
 
 def parse_names(text: str, option: str, separator: str, choices: Sequence[str]) -> tuple[str, ...]:
     """The names in a list. Raises UserError that lists the choices."""
     names = tuple(part.strip() for part in text.split(separator) if part.strip())
-    for name in names:
-        if name not in choices:
-            raise UserError(f"{option}: {name!r} is unknown; choose from {f'{separator} '.join(choices)}")
-    if not names:
-        raise UserError(f"{option}: the list is empty; choose from {f'{separator} '.join(choices)}")
+    unknown = [f"{name!r} is unknown" for name in names if name not in choices]
+    if unknown or not names:
+        problem = unknown[0] if unknown else "the list is empty"
+        raise UserError(f"{option}: {problem}; choose from {f'{separator} '.join(choices)}")
     return names
 
 
