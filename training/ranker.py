@@ -207,11 +207,7 @@ def search_validation_queries(
     """Search for the chosen validation queries; lists without a target among them are left out."""
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
-    search, weight, ranker = (
-        CandidateSearch(IncrementalDecoder(decoder)),
-        decoder.config.decoder_weight,
-        ranker.to(device),
-    )
+    search, weight = CandidateSearch(IncrementalDecoder(decoder)), decoder.config.decoder_weight
     embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
@@ -222,7 +218,7 @@ def search_validation_queries(
         query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
         _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight)
         given = search.first_codes(z, pool), pool.table, embeddings, modalities, query_embeddings, z, normalize
-        parts = ranker_parts(ranker, search.codewords, candidates, *given)
+        parts = ranker_parts(ranker.to(device), search.codewords, candidates, *given)
         return candidates, parts.cpu(), is_target(candidates, data, batch)
 
     row, batches = data.pairs.rows[chosen], np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS)))
