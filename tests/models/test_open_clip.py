@@ -12,12 +12,12 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from open_clip.transform import PreprocessCfg
 from PIL import Image
 from safetensors.torch import save_file
-from transformers import BertConfig, BertTokenizer
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import TextConfig
 from genius.models.tokenizers import make_tokenizer
+from tests.models.test_towers import write_text_tower
 
 VISION = {"image_size": 32, "layers": 1, "width": 32, "head_width": 16, "patch_size": 16}
 TEXT = {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
@@ -95,20 +95,9 @@ def test_a_tag_sets_the_activation_that_it_was_trained_with(tmp_path, monkeypatc
         assert not torch.allclose(encoder.clip.encode_image(pixels), source.eval().encode_image(pixels), atol=1e-4)
 
 
-def write_tokenizer(folder):
-    """A Hugging Face text tower's configuration and a tokenizer for it."""
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "red", "dog", "."]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
-    ).save_pretrained(folder)
-
-
 def hugging_face_model(folder, tower="transformers"):
     """Written to a folder: with a Hugging Face tokenizer, and the text tower of this library."""
-    folder.mkdir(exist_ok=True)
-    write_tokenizer(folder)
+    write_text_tower(folder)
     text = hugging_face_text(folder) if tower == "transformers" else SIGLIP_TEXT
     return write_model(folder, PLAIN | {"custom_text": True, "text_cfg": text})
 
@@ -249,8 +238,7 @@ class EvilTokenizer(BertTokenizer):
 
 def write_evil_tokenizer(folder, marker):
     """A folder of transformers whose tokenizer is a class in a file beside it; importing it writes the marker."""
-    folder.mkdir()
-    write_tokenizer(folder)
+    write_text_tower(folder)
     named = {"auto_map": {"AutoTokenizer": [None, "tok.EvilTokenizer"]}, "tokenizer_class": "EvilTokenizer"}
     (folder / "tokenizer_config.json").write_text(json.dumps(named))
     for place in (folder, folder.parent / "text"):  # transformers reads the code from the folder that was named first
