@@ -190,9 +190,12 @@ class CodeNamer:
 
     def label(self, prefix: Pattern) -> str:
         """What the items of a prefix have in common, as it is stored; empty if that is not known or, for a first code
-        that is a modality, needs no other name."""
-        name = None if self.forced and len(prefix) < 2 else self.name(prefix)
-        return name.label if name else ""
+        that is a modality, needs no other name. Where the modality is open, it is what those of one have in common."""
+        if self.forced and len(prefix) < 2:
+            return ""
+        kinds = Modality if self.forced and prefix[0] is None else prefix[:1]
+        labels = [name.label for kind in kinds if (name := self.name((kind, *prefix[1:])))]
+        return min(labels, key=lambda label: label == NO_COMMON_MEANING, default="")
 
     def labels(self) -> dict[str, str]:
         """All stored names by prefix, such as 0.17; the first code by its modality if it is one."""

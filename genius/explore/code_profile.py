@@ -137,7 +137,7 @@ class Profiles:
                 texts, pictures = np.flatnonzero(~is_picture), np.flatnonzero(is_picture)
                 self._vocabulary = Vocabulary.from_texts(
                     [item.text for item in self.index.items(spread(texts, SAMPLE_SIZE))],
-                    self.embeddings(spread(pictures, SAMPLE_SIZE)),
+                    self.embeddings(spread(pictures if len(pictures) else texts, SAMPLE_SIZE)),
                     self._encode,
                 )
             return self._vocabulary

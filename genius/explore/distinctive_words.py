@@ -88,7 +88,7 @@ class Vocabulary:
         words = common_words(texts)
         words = words if len(words) >= MIN_WORDS else english_words()
         vectors, center = encode(words), pictures.mean(0)
-        vectors = _directions(vectors - vectors.mean(0))
+        vectors = directions(vectors - vectors.mean(0))
         return cls(words, vectors, center, np.quantile((pictures - center) @ vectors.T, 1 - NEAREST, axis=0))
 
     def shares(self, pictures: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class Vocabulary:
         A group whose mean is close to the mean of all images gets no words.
         """
         offsets = means - self.center
-        cosines = _directions(offsets) @ self.vectors.T  # (g, w)
+        cosines = directions(offsets) @ self.vectors.T  # (g, w)
         cosines[np.linalg.norm(offsets, axis=1) < MIN_OFFSET] = 0
         return [[Word(self.words[place], float(row[place]), None) for place in _largest(row, top)] for row in cosines]
 
@@ -129,7 +129,7 @@ def english_words() -> list[str]:
     return list(islice(filter(str.isascii, telling), VOCABULARY_SIZE))
 
 
-def _directions(vectors: np.ndarray) -> np.ndarray:
+def directions(vectors: np.ndarray) -> np.ndarray:
     """(g, d) -> (g, d) of length 1; zero stays zero."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 

@@ -6,12 +6,14 @@ import pytest
 
 from genius.errors import UserError
 from genius.schema import Modality
+from genius.texts import MAX_TEXT
 from genius.ui.codes.callbacks import CodesCallbacks, LastOpened
 from genius.ui.codes.layout import codes_tab
 from genius.ui.common.context import Context, ServedRun, Shared
 from tests.ui.fake_engine import FakeEngine
 
-NAMES = ("pattern", "typed", "key", "summary", "icicle", "nearness", "items", "card", "meaning", "table", "opened")
+SHOWN = ("summary", "icicle", "nearness", "items", "card", "meaning", "near", "table")
+NAMES = ("pattern", "typed", "key", *SHOWN, "opened")
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +65,29 @@ def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(ta
             tab("on_code", level, code, LastOpened())
 
 
+def test_codes_are_found_by_words_a_picture_or_both_and_one_by_chance(tab, engine, photo):
+    for asked in (("wheel", None), ("", photo), ("wheel", photo)):
+        found = tab("on_find", *asked)["codes"]
+        assert found and found[0]["level"] in ("level 1", "level 2", "level 3")
+        assert opened(tab, found[0]["key"])["summary"]["items"] == found[0]["items"]
+    assert tab("on_find", "", None) is None
+    assert len(matching(engine, opened(tab, tab("on_random"))["pattern"]))
+    for asked in (("x" * (MAX_TEXT + 1), None), (7, None), ("wheel", __file__)):
+        with pytest.raises(UserError):
+            tab("on_find", *asked)
+
+
+def test_an_open_code_shows_the_codes_nearest_to_it(tab):
+    near = tab("on_near", (0, 7))["codes"]
+    assert near and not any(code["key"].startswith("*.7") for code in near)
+    assert tab("on_near", ()) is None is tab("on_near", None)
+
+
 def test_an_open_pattern_is_opened_again_when_items_were_added_or_removed(blocks, tab):
     (event,) = (event for event in blocks.fns.values() if event.name == "on_changed")
     assert [blocks.blocks[block].elem_id for block, _ in event.targets] == ["signal-changed"]
     ways = [way for way in blocks.fns.values() if way is not event and way.outputs == event.outputs]
-    assert len(ways) == 7 and all(way.inputs[-1] is event.inputs[0] for way in ways)
+    assert len(ways) == 9 and all(way.inputs[-1] is event.inputs[0] for way in ways)
     last = LastOpened()
     assert len(event.outputs) == len(NAMES) and tab("on_changed", last) == gr.skip()
     shown, again = opened(tab, "0 · 7", last), dict(zip(NAMES, tab("on_changed", last), strict=True))

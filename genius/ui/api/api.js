@@ -1,13 +1,6 @@
 const root = (window.gradio_config?.root ?? location.origin).replace(/\/$/, '');
 const python = value => JSON.stringify(value);
 
-const copyButton = (code, what) => button({class: 'plain', 'aria-label': `Copy ${what}`}, async clicked => {
-  getSelection().selectAllChildren(code);
-  const copied = navigator.clipboard ? navigator.clipboard.writeText(code.textContent) : Promise.reject();
-  await copied.then(() => { clicked.textContent = 'Copied'; }, () => { clicked.textContent = 'Press Ctrl+C'; });
-  genius.say(clicked.textContent);    // the label stands for the words on the button
-  setTimeout(() => { clicked.textContent = 'Copy'; }, 2000);
-}, 'Copy');
 const snippet = (label, text, endpoint = '') => {
   const what = `${label}${endpoint && ` for ${endpoint}`}`;
   const code = node('pre', {tabindex: '0', 'aria-label': what}, text);

@@ -17,6 +17,7 @@ from genius.reports import Missing, read_report
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
+from genius.ui.codes.find import CodeFinder
 from genius.ui.common import formatting
 from genius.ui.common.context import Context
 
@@ -38,6 +39,7 @@ class CodesCallbacks:
         self.code_sizes = context.engine.index.code_sizes
         self.forced = context.engine.first_code_is_modality
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
+        self.finder = CodeFinder(context)
         self.health_of = lru_cache(1)(self.measure_health)
         self.introduction = view.introduction_view(len(self.code_sizes), self.forced)
 
@@ -49,6 +51,7 @@ class CodesCallbacks:
         first_codes, _ = profiles.table.match(()).children()
         for code in first_codes[: len(MODALITIES)].tolist():
             profiles.words_below((code,))
+        self.finder.search_of(self.engine.index)
 
     def on_pattern(self, text: Any, last: LastOpened):
         last.pattern = parse_pattern(text, self.code_sizes)
@@ -94,6 +97,7 @@ class CodesCallbacks:
             self.items_page(profiles, matches, "", 0),
             None,
             (view.COLLECTING_WORDS if pattern else self.introduction) if len(matches) else None,
+            None,
             None,
             True,
         )

@@ -4,6 +4,7 @@ import gradio as gr
 
 from genius.explore.code_patterns import MAX_PATTERN_LENGTH
 from genius.ui.codes.callbacks import CodesCallbacks, LastOpened
+from genius.ui.codes.find import find_form
 from genius.ui.codes.view import level_name
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, Panel, introduction
 from genius.ui.common.context import Context, Signal
@@ -22,6 +23,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
         "have in common.",
     )
+    words, picture, go, found = find_form()
     with gr.Row(elem_id="codes-ask"):
         pattern = gr.Textbox(
             label="Codes that an ID begins with; * stands for any",
@@ -44,6 +46,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         with gr.Column(scale=2, min_width=320):
             icicle = Panel("codes-icicle", "codes/icicle.js")
             meaning = Panel("codes-meaning", "codes/meaning.js")
+            near = Panel("codes-near", "codes/found.js")
         with gr.Column(scale=3, min_width=320):
             nearness = Panel("codes-nearness", "common/tiles.js")
             items = Panel("codes-items", "common/tiles.js")
@@ -57,19 +60,24 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         factors = Panel("codes-factors", "common/table.js")
 
     context.precompute.append(callbacks.prepare)
-    outputs = [open_pattern, pattern, address, summary, icicle, nearness, items, item_card, meaning, table, opened]
+    shown = [summary, icicle, nearness, items, item_card, meaning, near, table]
+    outputs = [open_pattern, pattern, address, *shown, opened]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": summary}
     pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options)
     for signal in (open_code, open_everything):
         signal.sent(callbacks.on_pattern, [signal, last], outputs, **event_options)
     code.input(callbacks.on_code, [level, code, last], outputs, **event_options)
-    for panel in (summary, icicle, table):
+    for panel in (summary, icicle, table, near, found):
         panel.select(callbacks.on_key, last, outputs, **event_options)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
     described = [meaning, icicle, table]
     opened.sent(callbacks.on_meaning, open_pattern, described, **event_options | {"show_progress_on": meaning})
+    opened.sent(callbacks.finder.on_near, open_pattern, near, **LATEST)
     shared.changed.sent(callbacks.on_changed, last, outputs, **event_options)
     tab.select(callbacks.on_first_visit, [open_pattern, open_code], open_everything, **LATEST)
+    summary.random(callbacks.finder.on_random, None, open_code, **LATEST)
+    for trigger in (words.submit, go.click, picture.change):
+        trigger(callbacks.finder.on_find, [words, picture], found, **LATEST_WITH_PROGRESS, show_progress_on=words)
     level.input(callbacks.on_level, level, code, **LATEST)
     items.turn(callbacks.on_page, open_pattern, items, **LATEST)
     for panel in (nearness, items):

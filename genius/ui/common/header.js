@@ -14,7 +14,8 @@ const choice = (name, run) => node('li', {}, node('a',
 const action = (name, title, onClick) => button({title}, onClick, name);
 
 // A way to show the page, which its address keeps: `present`, for a projector, with large type and nothing that needs
-// explaining, and `numbers`, with all that the search knows, which the browser remembers, too.
+// explaining, `embed`, within another page, without what is around a tab, and `numbers`, with all that the search knows,
+// which the browser remembers, too.
 genius.setView = (name, on) => {
   document.documentElement.classList.toggle(name, on);
   const url = new URL(location);
@@ -25,6 +26,7 @@ genius.setView = (name, on) => {
 genius.isView = name => document.documentElement.classList.contains(name);
 const asked = name => new URL(location).searchParams.has(name);
 genius.setView('present', asked('present'));
+genius.setView('embed', asked('embed'));
 genius.setView('numbers', asked('numbers') || localStorage.getItem('genius-numbers') === '1');
 
 const presenter = () => {

@@ -79,3 +79,13 @@ const saveButton = ({name, label, type, text}) => button({title: `Save as ${name
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }, label);
+
+// A button that copies a text, or what a field holds. what: its name.
+const copyButton = (part, what) => button({class: 'plain', 'aria-label': `Copy ${what}`}, async clicked => {
+  if (part.select) part.select();
+  else getSelection().selectAllChildren(part);
+  const copied = navigator.clipboard ? navigator.clipboard.writeText(part.value ?? part.textContent) : Promise.reject();
+  await copied.then(() => { clicked.textContent = 'Copied'; }, () => { clicked.textContent = 'Press Ctrl+C'; });
+  genius.say(clicked.textContent);    // the label stands for the words on the button
+  setTimeout(() => { clicked.textContent = 'Copy'; }, 2000);
+}, 'Copy');

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from genius.explore.code_search import CodeSearch
 from tests.search import tiny
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.tiny_page import serving
@@ -126,3 +127,28 @@ def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     assert page.locator("#codes-health table").count() == 2
     page.get_by_role("button", name="What the codes know").click()
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
+
+
+def test_a_code_is_found_opened_noted_and_embedded(opened, visit, served, monkeypatch):
+    page = opened(width=390)
+    page.fill("#codes-words textarea, #codes-words input", "red boat")
+    page.press("#codes-words textarea, #codes-words input", "Enter")
+    found = page.locator("#codes-found .found")
+    found.first.wait_for()
+    page.locator("#announcer", has_text="codes").wait_for(state="attached")
+    key = found.first.get_attribute("data-key")
+    found.first.click()
+    page.wait_for_url(f"**code={key}*")
+    page.locator("#codes-near .found").first.wait_for()
+    assert page.locator(f"#codes-near [data-key='{key}']").count() == 0
+    page.locator("#codes-summary summary", has_text="A note to copy").click()
+    note = page.locator("#codes-summary textarea").input_value()
+    assert note.endswith(f"{served.url}/?tab=codes&code={key}") and "items" in note
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    monkeypatch.setattr(CodeSearch, "by_chance", lambda self: (0,))
+    page.get_by_role("button", name="A random one").click()
+    page.wait_for_url("**code=0")
+    embedded = visit(f"/?tab=codes&code={key}&embed=1")
+    embedded.locator("#codes-near .found").first.wait_for()
+    for part in ("#header", "#tabs > .tab-wrapper", "footer", "#codes-find"):
+        assert not embedded.locator(part).is_visible()
