@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="NAME:PASSWORD",
         help="require this login, or one from a file with one NAME:PASSWORD per line; the environment variable "
         "GENIUS_AUTH does the same without showing it in the process list (default: no login)",
+    )
+    parser.add_argument(
+        "--mcp", action="store_true", help="let agents search and read the items (Model Context Protocol)"
     )
     parser.add_argument("--editable", action="store_true", help="let visitors add items to the run and remove them")
     parser.add_argument(
@@ -175,6 +179,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UserError(f"--port must be from 0 to 65535, not {options.port}")
         if options.max_queue < 1:
             raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
+        if options.mcp and not find_spec("mcp"):
+            raise UserError("--mcp needs one more package: pip install 'genius-explorer[mcp]'")
         runs = runs_to_serve(options.run)
         for name in PROXIES:  # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
             os.environ.pop(name, None)
@@ -201,7 +207,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable, hosts, tuple(options.embed_in))
         hosting = Hosting(
-            options.host, options.port, options.root_path, logins, policy, options.max_queue, options.drain_seconds
+            options.host,
+            options.port,
+            options.root_path,
+            logins,
+            policy,
+            options.max_queue,
+            options.drain_seconds,
+            options.mcp,
         )
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})

@@ -98,9 +98,13 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, mon
         ("--embed-in example.org", "--embed-in takes"),
         ("--port 99999", "--port must be from 0 to 65535, not 99999"),
         ("--auth ada", "NAME:PASSWORD"),
+        ("--mcp", "pip install 'genius-explorer[mcp]'"),
     ],
 )
-def test_a_dangerous_or_impossible_command_line_is_refused_before_anything_is_loaded(capsys, arguments, sentence):
+def test_a_dangerous_or_impossible_command_line_is_refused_before_anything_is_loaded(
+    capsys, monkeypatch, arguments, sentence
+):
+    monkeypatch.setattr(app, "find_spec", lambda package: None)  # where it is not installed
     with pytest.raises(SystemExit):
         app.main(arguments.split())
     message = capsys.readouterr().err

@@ -4,11 +4,13 @@ Each hook has one test in tests/ui/test_gradio_hooks.py, which fails where a ver
 range in requirements.txt is that of the versions that pass them.
 """
 
+import base64
 import inspect
 import json
 import logging
 import os
 import re
+import secrets
 import threading
 import time
 from collections import Counter
@@ -330,6 +332,7 @@ def prepare_to_serve(page: gr.Blocks, app: FastAPI) -> App:
     templates.env.loader = EnglishPages(templates.env.loader.searchpath)
     answer_failures(page_app, LOOKUP_ERRORS)
     page.state_session_capacity = MAX_SESSIONS
+    page._queue.set_server_app(page_app)  # else the first call over HTTP does so
     page_app.state_holder = Sessions()
     page_app.state_holder.set_blocks(page)
     page.has_launched = True  # or Gradio would not check the paths of files
@@ -345,6 +348,16 @@ def gradio_app(mounted: FastAPI) -> App:
 def share_logins(app: App, first: App) -> None:
     """Let who is logged in on the first page be logged in on this one."""
     app.tokens, app.cookie_id = first.tokens, first.cookie_id
+
+
+def knows_password(app: App, authorization: str) -> bool:
+    """Whether a header of HTTP's basic login has a name of the page with its password."""
+    try:
+        login = base64.b64decode(authorization.removeprefix("Basic "), validate=True).decode()
+    except ValueError:
+        return False
+    name, _, password = login.partition(":")
+    return name in app.auth and secrets.compare_digest(app.auth[name].encode(), password.encode())
 
 
 def is_logged_in(app: App, cookies: Mapping[str, str]) -> bool:

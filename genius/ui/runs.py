@@ -31,8 +31,8 @@ from starlette.types import Receive, Scope, Send
 from genius.errors import UserError
 from genius.ui.common.about import credits_file
 from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
-from genius.ui.gradio_hooks import gradio_app, is_logged_in, share_logins
-from genius.ui.security import json_refusal
+from genius.ui.gradio_hooks import gradio_app, is_logged_in, knows_password, share_logins
+from genius.ui.security import is_agent, json_refusal
 
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
@@ -105,8 +105,12 @@ class Runs:
             return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
         if path == f"/{PLOTLY_ADDRESS}":  # without a login, as Gradio's own scripts
             return FileResponse(PLOTLY, headers={"Cache-Control": "public, max-age=31536000, immutable"})
-        if not is_logged_in(self.first, Request(scope).cookies):
-            return None  # it asks for the login
+        request = Request(scope)
+        if not is_logged_in(self.first, request.cookies):
+            if not is_agent(scope):
+                return None  # it asks for the login
+            if not knows_password(self.first, request.headers.get("authorization", "")):
+                return json_refusal(401, "Send a name and password of this page (basic login).")
         if name not in self.runs:
             return refusal(scope, 404, f"There is no run {name[:100]} on this server.")
         if path is None:

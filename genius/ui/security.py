@@ -36,7 +36,7 @@ ALL_CLIENTS = 32  # times what one client may upload, all of them together
 MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
 CLOSED_PATHS = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
-    r"/gradio_api/(proxy=|stream/|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
+    r"/gradio_api/(proxy=|stream/|mcp/(sse|messages|schema)|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
 )
 
 Logins = list[tuple[str, str]]
@@ -112,6 +112,8 @@ class Guard:
             )
         if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not self.same_site(origin, headers):
             return json_refusal(403, "Another site may not call this page; its owner can allow that with --embed-in.")
+        if is_agent(scope) and scope["method"] != "POST":
+            return json_refusal(405, "This address is for agents, which call it by POST (Model Context Protocol).")
         if scope["method"] != "POST":
             return None
         if posts_to(scope, "login") and self.failed_logins.exhausted(client):
@@ -200,7 +202,7 @@ class Exchange:
             return  # `run` answers
         if message["type"] == "http.response.start":
             self.started = True
-            if posts_to(self.scope, "login") and message["status"] == 400:
+            if posts_to(self.scope, "login") and message["status"] in (400, 401):
                 self.guard.failed_logins.spend(client_of(self.scope), 1)
             if not self.guard.policy.origins:
                 keep_cookies_to_this_site(MutableHeaders(raw=message["headers"]))
@@ -240,8 +242,15 @@ def client_network(address: str) -> str:
 
 
 def posts_to(scope: Scope, name: str) -> bool:
-    """Whether a request sends something to the address of Gradio's with this name: `upload` or `login`."""
-    return scope["method"] == "POST" and scope["path"].rstrip("/").endswith(f"/{name}")
+    """Whether a request sends something to the address of Gradio's with this name: `upload` or `login`. A call of an
+    agent may hold a picture, and a login among its headers."""
+    holds = is_agent(scope) and (name == "upload" or "authorization" in Headers(scope=scope))
+    return scope["method"] == "POST" and (scope["path"].rstrip("/").endswith(f"/{name}") or holds)
+
+
+def is_agent(scope: Scope) -> bool:
+    """Whether a request is one of the Model Context Protocol."""
+    return "/gradio_api/mcp" in scope["path"]
 
 
 def json_refusal(status: int, sentence: str) -> JSONResponse:

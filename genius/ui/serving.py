@@ -23,6 +23,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
+from genius.ui import agents
 from genius.ui.common.components import UI_FOLDER
 from genius.ui.common.figures import PLOTLY_ADDRESS
 from genius.ui.failures import on_fault
@@ -54,6 +55,7 @@ class Hosting:
     policy: Policy = field(default_factory=Policy)
     max_queue: int = 64  # events of one run that may wait
     drain_seconds: float = 20  # after SIGTERM, for answering what was accepted
+    mcp: bool = False  # the API is offered to agents, too
 
 
 class Front:
@@ -211,6 +213,8 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
     # Gradio's own rules for other origins do not apply where there are rules already: those of `serve`
     app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
     page.queue(max_size=hosting.max_queue, api_open=False)
+    if hosting.mcp:
+        agents.offer_tools()
     gr.mount_gradio_app(
         app,
         page,
@@ -228,7 +232,10 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         allowed_paths=[],
         max_file_size="10mb",
         i18n=gr.I18n(en=MISSING_TRANSLATIONS),
+        mcp_server=hosting.mcp,
     )
+    if hosting.mcp:
+        agents.check_offered(page)
     prepare_to_serve(page, app)
     if isinstance(page, Page):
         page.prepare()
