@@ -62,7 +62,8 @@ def test_programs_get_one_sentence_as_it_is(call, endpoint, data, sentence):
         ("/queue/join", {"json": {"data": [], "fn_index": 10**6, "session_hash": "a"}}, 404, ""),
         ("/queue/join", {"json": {"data": [], "fn_index": BIG, "session_hash": "a"}}, 422, ""),
         ("/queue/join", {"json": {"data": []}}, 400, ""),
-        ("/run/search", {"json": {"data": ["mug"]}}, 404, ""),
+        ("/run/search", {"json": {"data": ["mug"]}}, 404, ""),  # past the queue
+        ("/api/search", {"json": {"data": ["mug"]}}, 404, ""),
         ("/upload", {"json": {}}, 400, ""),
         ("/upload", {"files": {"files": ("", b"")}}, 422, "The upload has no file"),
         ("/upload", {"content": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, "boundary"),

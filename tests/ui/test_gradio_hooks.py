@@ -169,12 +169,6 @@ def test_an_event_without_a_session_is_refused(served):
     assert answer.status_code == 400 and gradio_hooks.NO_SESSION in answer.text
 
 
-def test_a_program_cannot_skip_the_queue(gated):
-    for path in ("api", "run"):
-        answer = Visitor(gated).client.post(f"/gradio_api/{path}/search", json={"data": ["mug"]})
-        assert answer.status_code == 404 and not gated.engine.started
-
-
 def test_an_event_whose_session_is_forgotten_does_not_end_the_queue(gated):
     forgotten, visitor = Visitor(gated, "127.0.0.2"), Visitor(gated, "127.0.0.3")
     forgotten.post("runs").raise_for_status()

@@ -16,7 +16,7 @@ from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
 from genius.ui.search.history import MAX_ENTRIES, Asked, add_entry, read_entries
 from genius.ui.search.layout import search_tab
 from genius.ui.search.newest import Newest, if_still_shown, newest_only
-from tests.ui.fake_engine import EXAMPLES, INSTRUCTIONS, FakeEngine
+from tests.ui.fake_engine import EXAMPLES, FakeEngine
 from tests.ui.tiny_page import callback
 from tests.waiting import WAIT
 
@@ -66,30 +66,14 @@ def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
     assert options == SearchOptions(beams=7, k=4, order="score", mode="scan", modality=Modality.TEXT, trace=True)
 
 
-@pytest.mark.parametrize(
-    "text, instruction, sentence",
-    [
-        ("", "", "Type a description, add a picture, or both."),
-        ("   ", "Find one.", "Type a description, add a picture, or both."),
-        ("x" * 50_000, "", "The description has 50,000 characters; shorten it to 10,000."),
-        ("mug", "x" * 10_001, "The instruction has 10,001 characters; shorten it to 10,000."),
-        ({"a": 1}, "", "The description must be a text."),
-        ("mug", ["Find one."], "The instruction must be a text."),
-    ],
-)
-def test_bad_input_gets_one_sentence(page, text, instruction, sentence):
-    with pytest.raises(UserError) as caught:
-        search(page, text, instruction=instruction)
-    assert str(caught.value) == sentence
-
-
-@pytest.mark.parametrize("modality", Modality)
-def test_suggestions_that_fit_what_was_given_come_first(page, modality):
-    suggested, _ = callback(page, "on_kind")(modality.name.lower())
-    offered = [choice for choice, _ in suggested.choices]
-    fitting = [words for query, _, words in INSTRUCTIONS if query == modality]
-    assert offered[: len(fitting)] == fitting
-    assert sorted(offered) == sorted(words for _, _, words in INSTRUCTIONS)
+def test_bad_input_gets_one_sentence(page):
+    for text, instruction, sentence in (
+        ("", "", "^Type a description, add a picture, or both.$"),
+        ({"a": 1}, "", "^The description must be a text.$"),
+        ("mug", ["Find one."], "^The instruction must be a text.$"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            search(page, text, instruction=instruction)
 
 
 def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):

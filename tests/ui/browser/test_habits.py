@@ -124,6 +124,21 @@ def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_ref
     page.locator("[data-testid=toast-body]").wait_for(state="detached", timeout=5_000)
 
 
+def test_paper_shows_the_answer_in_light_colors_and_nothing_to_click(visit):
+    page = visit("/?__theme=dark")
+    search(page, "mug")
+    dark = "document.body.classList.contains('dark')"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printedDark = {dark}; }})")
+    page.pdf()
+    assert page.evaluate(f"[window.printedDark, {dark}]") == [False, True]
+    page.set_viewport_size({"width": 718, "height": 1040})
+    page.emulate_media(media="print")
+    assert page.locator("#summary h2").is_visible() and page.locator("#cards .card").last.is_visible()
+    for hidden in ("#go", "#picture", ".guides", "[role=tab]", "#summary .ways", "#summary .link"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+
+
 def test_a_page_over_a_restarted_server_repeats_its_search_and_says_so(visit):
     page = visit()
     search(page, "mug")
