@@ -28,7 +28,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.models.saving import round_to_half
 from genius.run import Run
 from genius.search.beam import beam_search
-from genius.trie.ids import IDTable
+from genius.trie.ids import IDTable, expand_ranges
 from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments, parse_arguments
@@ -220,13 +220,9 @@ class Validation:
             for part in self.features.split(256)
         ]
         generated = np.concatenate([part.low.cpu().numpy() for part in beams])  # (q, BEAMS) ID numbers
-        starts, ends = self.pairs.offsets[self.chosen], self.pairs.offsets[self.chosen + 1]
-        hit = np.array(
-            [
-                np.isin(self.id_of_row[self.pairs.positives[start:end]], ids).any()
-                for ids, start, end in zip(generated, starts, ends, strict=True)
-            ]
-        )
+        owner, place = expand_ranges(self.pairs.offsets[self.chosen], self.pairs.offsets[self.chosen + 1])
+        found = (generated[owner] == self.id_of_row[self.pairs.positives[place], None]).any(1)
+        hit = np.bincount(owner[found], minlength=len(self.chosen)) > 0
         rows = self.pairs.rows[self.chosen]
         return float(np.mean([hit[rows == row].mean() for row in np.unique(rows)]))
 

@@ -49,7 +49,7 @@ FUSION_LAYERS = 2  # of CLIP-FF, as in UniIR
 
 
 def train(arguments: Arguments) -> None:
-    """Train the encoder, or take it as it is, and publish it in the run."""
+    """Train the encoder, or take it as it is, and publish it. Raises UserError for settings that do not fit it."""
     settings, seed = arguments.settings.encoder, arguments.settings.seed
     run = Run(arguments.run)
     torch.manual_seed(seed)
@@ -59,7 +59,9 @@ def train(arguments: Arguments) -> None:
         encoder = FeatureFusionEncoder.over(encoder, FUSION_LAYERS)
     encoder.check()
     if settings.grad_checkpointing:
-        recompute_activations(encoder)
+        if not hasattr(encoder.clip, "set_grad_checkpointing"):
+            raise UserError("encoder.grad_checkpointing is for the models of open_clip; set it to false for BLIP")
+        encoder.clip.set_grad_checkpointing()  # activations are computed again for gradients, and not kept
     if settings.locked.enabled:
         round_weights(encoder, settings)  # so that the heads learn on outputs of the towers that will be stored
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
@@ -74,13 +76,6 @@ def train(arguments: Arguments) -> None:
         checkpoints.clear()  # once the weights are published
     if is_main():
         shutil.rmtree(run.path / "cache", ignore_errors=True)
-
-
-def recompute_activations(encoder: Encoder) -> None:
-    """Compute activations again for gradients instead of keeping them. Raises UserError for BLIP, which cannot."""
-    if not hasattr(encoder.clip, "set_grad_checkpointing"):
-        raise UserError("encoder.grad_checkpointing is for the models of open_clip; set it to false for BLIP")
-    encoder.clip.set_grad_checkpointing()
 
 
 def round_weights(encoder: Encoder, settings: EncoderSettings) -> None:

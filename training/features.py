@@ -166,14 +166,14 @@ class Batch:
         return Batch(self.queries[rows], self.phrasing[rows], self.positives[rows], self.modality[rows])
 
 
+@dataclass
 class FeatureSet:
     """The pairs of one split with the features of queries and candidates, for quantizer and decoder."""
 
-    def __init__(
-        self, candidates: CandidateTable, pairs: Pairs, query_files: FeatureFiles, candidate_files: FeatureFiles
-    ):
-        self.candidates, self.pairs = candidates, pairs
-        self.query_files, self.candidate_files = query_files, candidate_files
+    candidates: CandidateTable
+    pairs: Pairs
+    query_files: FeatureFiles
+    candidate_files: FeatureFiles
 
     @property
     def sources(self) -> list[str | int]:

@@ -41,19 +41,24 @@ class LockedEncoder(nn.Module):
     Its weights are those that are trained, so a checkpoint holds no towers. The towers stay in eval mode.
     """
 
+    encoder: Encoder
+    bridge: BridgedHead | None
+    heads: tuple[nn.Module, nn.Module]  # of images and of texts
+
     def __init__(self, encoder: Encoder, input_dropout: float = 0.0):
         """Locks the towers. input_dropout: of their outputs. Raises UserError for a tower without a head."""
         super().__init__()
         split = encoder.split()
         bridge = split.image_head if isinstance(split.image_head, BridgedHead) else None
-        self._hidden = (encoder, bridge, bridge.head if bridge else split.image_head, split.text_head)  # not submodules
+        heads = bridge.head if bridge else split.image_head, split.text_head
+        vars(self).update(encoder=encoder, bridge=bridge, heads=heads)  # which are no submodules
         self.device, self.dim = encoder.device, encoder.dim
         self.dropout = nn.Dropout(input_dropout)
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
         self.classes: Tensor | None = None  # (2, k, u) outputs of the text tower for their names and definitions
         self._embedded: Tensor | None = None
         encoder.eval().requires_grad_(False)
-        for head in self._heads:
+        for head in heads:
             head.requires_grad_(True)
         if bridge is not None:
             bridge.weight.requires_grad_(True)
@@ -62,31 +67,20 @@ class LockedEncoder(nn.Module):
         self.trained = nn.ParameterDict({name.replace(".", "/"): weight for name, weight in trained.items()})
 
     @property
-    def encoder(self) -> Encoder:
-        return self._hidden[0]
-
-    @property
-    def bridge(self) -> BridgedHead | None:
-        return self._hidden[1]
-
-    @property
-    def _heads(self) -> tuple[nn.Module, nn.Module]:
-        return self._hidden[2:]
-
-    @property
     def logit_scale(self) -> nn.Parameter:
         return self.encoder.logit_scale
 
     def train(self, mode: bool = True) -> "LockedEncoder":
         super().train(mode)
-        for head in self._heads:
+        for head in self.heads:
             head.train(mode)
         return self
 
     def standardize(self, image: tuple[Tensor, Tensor], text: tuple[Tensor, Tensor]) -> None:
         """Give the heads standardized outputs from now on; image (t,) and text (u,): mean and standard deviation."""
-        for number, (head, (mean, std)) in enumerate(zip(self._heads, (image, text), strict=True)):
-            if not takes_mean(head):
+        for number, (head, (mean, std)) in enumerate(zip(self.heads, (image, text), strict=True)):
+            first = next((layer for layer in head.modules() if isinstance(layer, nn.Linear)), None)
+            if first is None or first.bias is None:  # into which the mean could be folded
                 mean = torch.zeros_like(mean)
             self.standardization[number] = mean.to(self.device), std.to(self.device)
 
@@ -96,7 +90,7 @@ class LockedEncoder(nn.Module):
         self.eval()
         if self.bridge is not None:
             self.bridge.prototypes.copy_(self._embed_classes())
-        for number, head in enumerate(self._heads):
+        for number, head in enumerate(self.heads):
             if mean_and_std := self.standardization[number]:
                 fold_standardization(head, *mean_and_std)
                 self.standardization[number] = None
@@ -133,13 +127,7 @@ class LockedEncoder(nn.Module):
         """Outputs of a tower (b, t) or (b, u) -> (b, d)."""
         if mean_and_std := self.standardization[number]:
             outputs = (outputs - mean_and_std[0]) / mean_and_std[1]
-        return self._heads[number](self.dropout(outputs))
-
-
-def takes_mean(head: nn.Module) -> bool:
-    """Whether the first layer of a head has a bias, into which a mean can be folded."""
-    first = next((layer for layer in head.modules() if isinstance(layer, nn.Linear)), None)
-    return first is not None and first.bias is not None
+        return self.heads[number](self.dropout(outputs))
 
 
 class LockedLoader:

@@ -177,8 +177,7 @@ def mapped_queries(query_sets: Sequence[QuerySet], index: Index) -> Iterator[Map
 def train_without_contrast(run: Run, collection: Collection, settings: Settings, device: str) -> Run:
     """Train fusion and quantizer in a second run that shares encoder and features, without any contrastive loss.
 
-    The last epoch is kept: validation
-    would prefer the epoch that is nearest to the start. A training that a killed process finished is not repeated.
+    The last epoch is kept: validation would prefer the one nearest to the start. A finished training is not repeated.
     """
     without_contrast = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False, patience=0)
     settings = dataclasses.replace(settings, quantizer=without_contrast)

@@ -18,7 +18,6 @@ Shapes: m images, v words, c words of an image, d embedding dim, q queries, k ta
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -50,14 +49,6 @@ MIN_IMAGES, MAX_IMAGES = 20, 20_000  # that are used as queries and targets
 TEXTS, TARGETS = 4, 3  # texts of an image; results of dense search that are the targets of a query
 HELD_OUT = 10  # one image in this number belongs to the validation split, one to the test split
 BLOCK = 1024  # rows compared with all words or all images at a time
-
-
-@dataclass(frozen=True)
-class PseudoQuery:
-    """A query without its targets."""
-
-    image: int  # number of the image that it was made from
-    text: str = ""  # empty: the image itself is the query
 
 
 def check_images(collection: Collection) -> None:
@@ -97,24 +88,29 @@ def write_pseudo_queries(
     written = dict.fromkeys(names, 0)
     with further_queries(collection.root) as writer:
         for split, rows in splits.items():
-            queries = [
-                query
-                for row in rows
-                for query in queries_of_image(int(row), [words[word] for word in concepts[row]], rng)
+            queries = [  # (q,) each an image, and a text that was made from it, or none
+                (row, text)
+                for row in rows.tolist()
+                for text in ("", *texts_of_image([words[word] for word in concepts[row]], rng))
             ]
             texts = [
-                query_text(phrasings[datasets[query.image], Modality.TEXT, Modality.IMAGE][0], query.text)
-                for query in queries
-                if query.text
+                query_text(phrasings[datasets[row], Modality.TEXT, Modality.IMAGE][0], text)
+                for row, text in queries
+                if text
             ]
-            asked = vectors[[query.image for query in queries]]  # (q, d)
-            asked[torch.tensor([bool(query.text) for query in queries])] = embed_texts(encoder, texts, batch)
+            asked = vectors[[row for row, _ in queries]]  # (q, d)
+            asked[torch.tensor([bool(text) for _, text in queries])] = embed_texts(encoder, texts, batch)
             targets = rows[nearest(asked, vectors[rows], TARGETS).numpy()]
-            for query, targets_of_query in zip(queries, targets, strict=True):
-                number = datasets[query.image]
+            for (row, text), targets_of_query in zip(queries, targets, strict=True):
+                number = datasets[row]
                 written[number] += 1
-                labeled = labeled_query(query, f"{number}:{written[number]}", images, targets_of_query)
-                writer.query(labeled, names[number], split)
+                name, positives = f"{number}:{written[number]}", tuple(images[target].id for target in targets_of_query)
+                if text:
+                    query = LabeledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, text, positives=positives)
+                else:
+                    path = images[row].image
+                    query = LabeledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=path, positives=positives)
+                writer.query(query, names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 
 
@@ -157,27 +153,18 @@ def matching_pursuit(images: Tensor, words: Tensor, count: int) -> np.ndarray:
     return torch.cat(words_of).numpy()
 
 
-def queries_of_image(image: int, words: Sequence[str], rng: np.random.Generator) -> list[PseudoQuery]:
-    """Queries from one image; earlier words are drawn more often, and in any order."""
-    words = list(dict.fromkeys(words))
+def texts_of_image(words: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Different texts of the words of one image; earlier words are drawn more often, and in any order."""
+    words, texts = list(dict.fromkeys(words)), []
     share = 1 / np.arange(1, len(words) + 1)
-    queries = [PseudoQuery(image)]
     for _ in range(TEXTS):
         patterns = PATTERNS[rng.integers(min(len(PATTERNS), len(words)))]
         pattern = patterns[rng.integers(len(patterns))]
         drawn = rng.choice(words, size=pattern.count("{}"), replace=False, p=share / share.sum())
-        queries.append(PseudoQuery(image, pattern.format(*drawn)))
-    return list(dict.fromkeys(queries))
+        texts.append(pattern.format(*drawn))
+    return list(dict.fromkeys(texts))
 
 
 def nearest(queries: Tensor, images: Tensor, count: int) -> Tensor:
     """Dense search: embeddings (q, d) and (m, d) -> numbers of the first images (q, k)."""
     return torch.cat([(part @ images.T).topk(min(count, len(images))).indices for part in queries.split(BLOCK)])
-
-
-def labeled_query(query: PseudoQuery, name: str, images: Sequence[Item], targets: Sequence[int]) -> LabeledQuery:
-    """The query as a collection stores it."""
-    positives = tuple(images[row].id for row in targets)
-    if query.text:
-        return LabeledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, query.text, positives=positives)
-    return LabeledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=images[query.image].image, positives=positives)

@@ -219,7 +219,8 @@ def search_validation_queries(
         _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight)
         given = search.first_codes(z, pool), pool.table, embeddings, modalities, query_embeddings, z, normalize
         parts = ranker_parts(ranker.to(device), search.codewords, candidates, *given)
-        return candidates, parts.cpu(), is_target(candidates, data, batch)
+        is_target = data.pairs.positive_mask(batch, candidates.row)[candidates.query, np.arange(len(candidates.row))]
+        return candidates, parts.cpu(), is_target
 
     row, batches = data.pairs.rows[chosen], np.array_split(chosen, -(-len(chosen) // batch_size(BEAMS)))
     lists = CandidateLists.join(map(search_batch, batches), modalities, chosen, row, cuts[row])
@@ -234,16 +235,6 @@ def check_enough(lists: int) -> None:
             f"a ranker learns from what a search finds for validation queries, and needs {MIN_QUERIES} lists with a "
             f"target among them; there are {lists}: add queries to the val split"
         )
-
-
-def is_target(candidates: Candidates, data: FeatureSet, batch: np.ndarray) -> np.ndarray:
-    """(t,) bool: the candidate is a target of its query."""
-    pairs, targets = data.pairs, np.zeros(len(candidates.row), dtype=bool)
-    ends = np.cumsum(candidates.counts)
-    for query, start, end in zip(batch, ends - candidates.counts, ends, strict=True):
-        positives = pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]]
-        targets[start:end] = np.isin(candidates.row[start:end], positives)
-    return targets
 
 
 def fit(ranker: Ranker, lists: CandidateLists) -> None:

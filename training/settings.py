@@ -167,9 +167,7 @@ class DecoderSettings:
     self_queries: bool = False  # every candidate is also its own query, unmixed (ours)
     keep_best: bool = False  # keep the epoch that is best on validation instead of the last (ours)
     patience: CountOrNone = 0  # with keep_best: stop after so many epochs no better than the best; 0: never (ours)
-    decoder_weights: Annotated[tuple[Share, ...], Field(min_length=1)] = (
-        1.0,
-    )  # decoder against geometry: the best on validation is kept (ours)
+    decoder_weights: Weights = (1.0,)  # decoder against geometry: the best on validation is kept (ours)
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
 

@@ -4,6 +4,7 @@ import argparse
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,21 +67,14 @@ def make_run(
             print(line)
     run = collection.with_name("run")
     train(Arguments(collection, run, preset, settings, device))
-    finish_run(collection, run, device)
+    further = {"ranker": partial(ranker.train, collection), "maps": partial(maps.draw, collection)}
+    for part, make in {**further, "names": names.name_codes}.items():  # what a shipped run has beyond the stages
+        if not Run(run).is_current(part):
+            make(run, device)
     ship_run(Run(run), destination, {"collection": collection.name, "about": about}, add_files)
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file())
     print(f"{destination}: {size / 1e6:.1f} MB")
     print(f"done: python app.py --run {destination}")
-
-
-def finish_run(collection: Path, path: Path, device: str) -> None:
-    """Make what a shipped run has beyond the stages, where it is not current: ranker, maps, names of codes."""
-    if not Run(path).is_current("ranker"):
-        ranker.train(collection, path, device)
-    if not Run(path).is_current("maps"):
-        maps.draw(collection, path, device)
-    if not Run(path).is_current("names"):
-        names.name_codes(path, device)
 
 
 def write_examples(run: Path, examples: Sequence[dict[str, Any]], files: Mapping[str, Path]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -197,7 +198,7 @@ def omegaconf_names() -> Iterator[Any]:
         made.__dict__.update(state)
         return made
 
-    package = modules["omegaconf"] = ModuleType("omegaconf")
+    modules["omegaconf"] = ModuleType("omegaconf")
     dictionary, sequence = kind("omegaconf.dictconfig", "DictConfig"), kind("omegaconf.listconfig", "ListConfig")
     of_many, of_one = kind("omegaconf.base", "ContainerMetadata"), kind("omegaconf.base", "Metadata")
     node = kind("omegaconf.nodes", "AnyNode")
@@ -207,13 +208,5 @@ def omegaconf_names() -> Iterator[Any]:
     levels = built(node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8)
     sizes = built(sequence, _metadata=built(of_many, **facts | {"object_type": list}), _parent=root, _content=[levels])
     root.__dict__["_content"] = {"codebook_level": levels, "sizes": sizes}
-    before = {name: sys.modules.get(name) for name in modules}
-    sys.modules.update(modules | {"omegaconf": package})
-    try:
+    with patch.dict(sys.modules, modules):
         yield root
-    finally:
-        for name, module in before.items():
-            if module is None:
-                del sys.modules[name]
-            else:
-                sys.modules[name] = module

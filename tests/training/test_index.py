@@ -13,7 +13,7 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.run import Run
-from tests.training.tiny import TINY, arguments, train_stage
+from tests.training.tiny import TINY, Killed, arguments, die, train_stage
 from training import __main__ as pipeline
 from training import index
 from training.pairs import CandidateTable
@@ -29,20 +29,17 @@ def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(trained_run
     assert train_stage("index", collection, run.path).digest("index") == before
 
 
-def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(collection, tmp_path, monkeypatch):
+def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(
+    trained_run, collection, tmp_path, monkeypatch
+):
     """With one pool, whose items are read from the features of all candidates."""
     pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
-    run = tmp_path / "run"
-    pipeline.train(arguments(collection, run, pooled))
-    before = Index.load(Run(run).folder("index"))
+    run = shutil.copytree(trained_run, tmp_path / "run")
+    before = Index.load(train_stage("index", collection, run, pooled).folder("index"))
 
-    def killed(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as kill:
-        kill.setattr(index, "write_index", killed)
-        with pytest.raises(KeyboardInterrupt):
-            train_stage("index", collection, run, pooled)
+    with monkeypatch.context() as kill, pytest.raises(Killed):
+        kill.setattr(index, "write_index", die)
+        train_stage("index", collection, run, pooled)
     (run / "indexing" / "other facts").mkdir()
     monkeypatch.setattr(index, "quantize_all", None)
     monkeypatch.setattr(index, "squared_distances", None)
@@ -71,12 +68,11 @@ def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
 
     def killed_at_its_end(*arguments, **options):
         write_index(*arguments, **options)
-        raise KeyboardInterrupt
+        raise Killed
 
-    with monkeypatch.context() as kill:
+    with monkeypatch.context() as kill, pytest.raises(Killed):
         kill.setattr(index, "write_index", killed_at_its_end)
-        with pytest.raises(KeyboardInterrupt):
-            train_stage("index", root, run, few)
+        train_stage("index", root, run, few)
     write_pool("by B", slice(1, 6))
     made = Index.load(train_stage("index", root, run, few).folder("index"))
     found = made.items(np.arange(made.n))

@@ -18,7 +18,7 @@ from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
-from tests.training.tiny import LEVELS, TINY, lay_out_by_principal_components
+from tests.training.tiny import LEVELS, TINY, Killed, die, lay_out_by_principal_components
 from training import maps
 from training.curves import read_health
 
@@ -71,12 +71,8 @@ def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn
 
 def test_a_second_training_that_was_finished_before_a_kill_is_not_repeated(path, collection, tmp_path, monkeypatch):
     run = Run(shutil.copytree(path, tmp_path / "run"))
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as kill, pytest.raises(KeyboardInterrupt):
-        kill.setattr(maps, "lay_out_views", killed)
+    with monkeypatch.context() as kill, pytest.raises(Killed):
+        kill.setattr(maps, "lay_out_views", die)
         maps.draw(collection.root, run.path, "cpu")
     side = shutil.copytree(run.path / maps.SIDE, tmp_path / "side")
     with monkeypatch.context() as untrained:
@@ -104,7 +100,7 @@ def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collect
     models = update.Models.load(copy, "cpu")
 
     def add(text: str) -> None:
-        items = [Item("7:1", Modality.TEXT, text)] if text == "early" else [Item("7:2", Modality.TEXT, text)]
+        items = [Item("7:1" if text == "early" else "7:2", Modality.TEXT, text)]
         assert update.add(copy, lambda _: ItemSource(lambda: items, Path), models).new == 1
 
     def train(arguments):

@@ -6,6 +6,7 @@ import pytest
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
+from tests.training.tiny import other_texts
 from training.pairs import CandidateTable, Pairs, read_candidates, split_batches
 
 
@@ -119,8 +120,7 @@ def test_candidates_are_read_once_until_the_collection_changes(collection, tmp_p
     root = shutil.copytree(collection.root, tmp_path / "collection")
     before = CandidateTable.read(Collection(root))
     assert CandidateTable.read(Collection(root)) is before
-    pool = next((root / "cand_pool" / "global").iterdir())
-    pool.write_text(pool.read_text().replace('"txt": "', '"txt": "another '))
+    other_texts(root)
     assert CandidateTable.read(Collection(root)).content_digest != before.content_digest
 
 

@@ -19,7 +19,7 @@ from genius.reports import Report
 from genius.run import PARTS, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from tests.training.tiny import TINY, Killed, arguments, killed_while, train_stage
+from tests.training.tiny import TINY, Killed, arguments, die, killed_while, other_texts, train_stage
 from training import __main__ as pipeline
 from training import decoder, encoder, features, index, quantizer, ranker
 from training import stage as stages
@@ -73,10 +73,6 @@ def test_a_run_cannot_be_continued_with_other_settings(path, collection):
         pipeline.train(arguments(collection, path, replace(TINY, seed=1)))
 
 
-def die(*_) -> None:
-    raise Killed
-
-
 @pytest.mark.parametrize(
     "moment", ["before an epoch is saved", "after an epoch", "before it is published", "before it is recorded"]
 )
@@ -112,11 +108,6 @@ def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
     run_stage("decoder", decoder.train, given)
     assert "no better on validation\ndecoder: keeping epoch 1," in capsys.readouterr().out
     assert [epoch["epoch"] for epoch in read_curves(Run(run))["decoder"]] == [*range(4)]
-
-
-def other_texts(root) -> None:
-    for file in (root / "cand_pool").rglob("*.jsonl"):
-        file.write_text(file.read_text().replace('"txt": "', '"txt": "another '))
 
 
 def other_query_of_a_positive(root) -> None:

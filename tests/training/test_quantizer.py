@@ -37,17 +37,14 @@ def stage(run) -> FusionAndQuantizer:
     return stage
 
 
-def targets(run, data) -> TargetIDs:
-    """The IDs of the run's quantizer."""
+@pytest.fixture(scope="module")
+def samples(run, data) -> Samples:
+    """With the IDs of the run's quantizer."""
     quantizer, fusion = ResidualQuantizer.load(run.folder("quantizer")), run.digest("fusion")
     fused = data["train"].candidate_files.fused(fusion)[:, 0]
     codes = quantize_all(fused, data["train"].candidates.modalities, quantizer)
-    return TargetIDs(codes, quantizer, fusion, run.digest("quantizer"))
-
-
-@pytest.fixture(scope="module")
-def samples(run, data) -> Samples:
-    return Samples(data["train"], targets(run, data), TINY.decoder, "cpu")
+    targets = TargetIDs(codes, quantizer, fusion, run.digest("quantizer"))
+    return Samples(data["train"], targets, TINY.decoder, "cpu")
 
 
 def positives(data: FeatureSet, query: int) -> set[int]:

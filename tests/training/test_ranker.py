@@ -131,22 +131,13 @@ def test_no_list_is_scored_by_a_ranker_that_saw_its_query(monkeypatch):
         assert number not in seen[part]
 
 
-def test_queries_with_a_trained_target_are_left_out_and_rows_are_sampled():
+def test_queries_with_a_trained_target_are_left_out_unless_their_row_has_few_others():
+    positives, offsets = np.array([20, *range(12)]), np.array([0, *range(2, 14)])  # the first query has two
     pairs = SimpleNamespace(
-        positives=np.array([1, 2, 3, 4, 5, 6]),
-        offsets=np.array([0, 2, 3, 4, 5, 6]),
-        rows=np.array([0, 0, 1, 1, 1]),
-        datasets=["a", "b"],
-    )
-    assert unseen_queries(pairs, np.array([2, 4]), 9, 0).tolist() == [1, 3, 4]
-    assert len(unseen_queries(pairs, np.array([2]), 1, 0)) == 2
-
-
-def test_a_row_with_few_unseen_targets_is_filled_up_with_seen_ones():
-    pairs = SimpleNamespace(
-        positives=np.arange(12), offsets=np.arange(13), rows=np.repeat([0, 1, 2], 4), datasets=["a", "b", "c"]
+        positives=positives, offsets=offsets, rows=np.repeat([0, 1, 2], 4), datasets=["a", "b", "c"]
     )
     trained = np.array([0, 1, 2, 3, 4, 5, 6])  # row 0: none unseen, row 1: one, row 2: all
+    assert unseen_queries(pairs, trained, 9, 0).tolist() == [7, 8, 9, 10, 11]
     chosen = unseen_queries(pairs, trained, 3, 0, at_least=2)
     assert np.bincount(pairs.rows[chosen]).tolist() == [2, 2, 3] and 7 in chosen
     assert len(np.unique(chosen)) == len(chosen) and (np.diff(chosen) > 0).all()

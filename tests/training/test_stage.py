@@ -13,11 +13,10 @@ from torch import nn
 from genius.errors import UserError
 from genius.locks import write_lock
 from genius.run import Run
-from tests.training.tiny import TINY, arguments
+from tests.training.tiny import TINY, arguments, other_texts
 from training import stage
 from training.__main__ import train
 from training.checkpoint import Checkpoints, reseed
-from training.curves import read_curves, record_epoch
 from training.stage import Stage, is_done, only_trainer, peak_memory, record_stage, records_stamp, run_stage
 
 
@@ -57,17 +56,6 @@ def test_the_peak_memory_is_in_gigabytes():
     alone, with_workers = (peak_memory("cpu", workers) for workers in (0, 2))
     assert 0.05 < float(alone.split()[2]) < 64
     assert "data-loader worker" in with_workers and "data-loader worker" not in alone
-
-
-def test_epochs_are_added_stage_by_stage(tmp_path):
-    run = Run(tmp_path)
-    record_epoch(run, "encoder", 0, loss=2.0)
-    record_epoch(run, "encoder", 1, loss=1.0)
-    record_epoch(run, "decoder", 0, loss=3.0)
-    assert read_curves(run) == {
-        "encoder": [{"epoch": 0, "loss": 2.0}, {"epoch": 1, "loss": 1.0}],
-        "decoder": [{"epoch": 0, "loss": 3.0}],
-    }
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
@@ -118,8 +106,7 @@ def test_a_collection_that_has_changed_is_not_done(collection, tmp_path):
     for name in ("encoder", "features"):
         run_stage(name, lambda _: Run(run).record(left=1), given)
     assert is_done("features", given)
-    pool = next((root / "cand_pool" / "global").iterdir())
-    pool.write_text(pool.read_text().replace('"txt": "', '"txt": "another '))
+    other_texts(root)
     with pytest.raises(
         UserError, match="collection has changed since the features of .*; repeat from: python -m training.features"
     ):

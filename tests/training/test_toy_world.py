@@ -92,10 +92,8 @@ def named_in(text):
 
 def test_the_positives_are_exactly_the_candidates_that_fit(world, items):
     """Of test queries, among the test items: a query that training has too has also positives there."""
-    pool, asked_of = (
-        {item.id for item in world.candidates("union_test")},
-        {text: name for name, text in QUESTIONS.items()},
-    )
+    pool = {item.id for item in world.candidates("union_test")}
+    asked_of = {text: name for name, text in QUESTIONS.items()}
     pictures = {item.image: factors_of(item) for item in items.values() if item.modality == Modality.IMAGE}
     for row in world.rows():
         candidates = {item.id: factors_of(item).items() for item in world.local_pool(row) if item.id in pool}

@@ -53,8 +53,18 @@ def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(umap_layout, "MIN_VECTORS", 1_000_000)
 
 
+def other_texts(root: Path) -> None:
+    """Change the texts of all candidates of a collection."""
+    for file in (root / "cand_pool").rglob("*.jsonl"):
+        file.write_text(file.read_text().replace('"txt": "', '"txt": "another '))
+
+
 class Killed(BaseException):
     pass
+
+
+def die(*_, **__) -> None:
+    raise Killed
 
 
 def killed_while(monkeypatch, stage: str, moment: str) -> None:

@@ -23,9 +23,8 @@ from pathlib import PurePosixPath
 import numpy as np
 import torch
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-from torch import Tensor
 
-from genius.models.kmeans import kmeans
+from genius.models.kmeans import kmeans, nearest_centroids
 from genius.schema import Item
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -110,7 +109,7 @@ def residual(candidates: SchemeInputs) -> Identifiers:
     codes = []
     for level in range(candidates.levels):
         book = kmeans(left, candidates.codebook_size, ITERATIONS, candidates.seed + level, SAMPLE)
-        code = nearest(left, book)
+        code = nearest_centroids(left, book)
         left = left - book[code]
         codes.append(code)
     return Identifiers(
@@ -135,7 +134,7 @@ def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifi
             return
         points = torch.from_numpy(np.array(embeddings[rows], dtype=np.float32))
         book = kmeans(points, branches, ITERATIONS, candidates.seed, SAMPLE)
-        chosen = nearest(points, book).numpy()
+        chosen = nearest_centroids(points, book).numpy()
         if (chosen == chosen[0]).all():  # equal points
             chosen = np.arange(len(rows)) % branches
         for code in np.unique(chosen):
@@ -158,11 +157,6 @@ SCHEMES: dict[str, Callable[[SchemeInputs], Identifiers]] = {
     "hierarchical": partial(hierarchical, branches=10, leaf=100),
     "residual": residual,
 }
-
-
-def nearest(points: Tensor, book: Tensor) -> Tensor:
-    """(n,) the nearest row of the book (k, d) to each point (n, d), in blocks: all distances would fill the memory."""
-    return torch.cat([(book.square().sum(-1) - 2 * part @ book.T).argmin(-1) for part in points.split(BLOCK)])
 
 
 def content_words(text: str) -> list[str]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL.Image import Image
 from pydantic import TypeAdapter
 from torch import nn
@@ -28,7 +27,7 @@ from genius.evaluation.queries import QuerySet, read_queries
 from genius.evaluation.systems import K
 from genius.files import remove_folder, write_text
 from genius.metrics.hit_rate import CUTS, first_hits, headline_cut, hit_rate
-from genius.models.encoder import Encoder, Features
+from genius.models.encoder import Encoder
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -40,6 +39,7 @@ from genius.texts import query_text
 from training import decoder, encoder, quantizer
 from training.ablations.id_schemes import SCHEMES, SchemeInputs
 from training.ablations.variants import BEAM_SIZES, BEAMS, COUNTERPARTS, FIVE, FULL, Training, Variant, search_name
+from training.block_index import embedding_as_it_is
 from training.checkpoint import fingerprint
 from training.command_line import Arguments
 from training.decoder import TargetIDs
@@ -55,18 +55,6 @@ SCOPES = ("global", "local")
 SYSTEMS = {False: "beam", True: "beam + re-rank"}
 
 Row = tuple[int, str]  # task and dataset of a column of the paper
-
-
-class NoFusion(nn.Module):
-    """z is the encoder's own embedding, as for the IDs of other retrievers."""
-
-    def __init__(self):
-        super().__init__()
-        self.device = nn.Parameter(torch.zeros(0), requires_grad=False)
-
-    def forward(self, features: Features) -> torch.Tensor:
-        """(b, d), normalized."""
-        return features.embedding()
 
 
 @dataclass(frozen=True)
@@ -141,7 +129,10 @@ class Trainer:
             settings = replace(settings, decoder=replace(settings.decoder, levels=len(code_sizes), sizes=code_sizes))
         data, val = self._features(work)
         model, _ = decoder.fit(Run(work / training.key), data, val, ids, settings, seed, self.device)
-        fusion = NoFusion() if training.scheme else Fusion.load(Run(work).folder("fusion"))
+        if training.scheme:  # z is the encoder's own embedding, as for the IDs of other retrievers
+            fusion = embedding_as_it_is(self.engine.encoder.dim)
+        else:
+            fusion = Fusion.load(Run(work).folder("fusion"))
         index = self.index.with_ids(ids.codes[self.item_rows], code_sizes)
         engine = Engine(self.engine.encoder, fusion, nn.Identity(), model, index, self.device)
         columns = {column.row: self.columns[column.row] for column in FIVE if column.row in self.columns}
@@ -188,7 +179,7 @@ class Trainer:
     def _make_scheme(self, training: Training, seed: int, work: Path) -> None:
         """Codes of a scheme, and embeddings in the place of fused features."""
         for folder in feature_folders(Run(work)):
-            FeatureFiles(folder).fuse(NoFusion(), EMBEDDING)
+            FeatureFiles(folder).fuse(embedding_as_it_is(self.engine.encoder.dim), EMBEDDING)
         items, config = list(self.collection.all_candidates()), training.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[self.data["train"].pairs.positives] = True

@@ -17,7 +17,6 @@ pictures that must not be shared.
 """
 
 import base64
-import csv
 import html
 import random
 from collections.abc import Callable, Sequence
@@ -34,6 +33,7 @@ from genius.collections.sources import Record, read_source
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
 from genius.evaluation.match import match_table
+from genius.evaluation.paper import read_published as read_table
 from genius.index.store import Index
 from genius.metrics.hit_rate import MISS, bootstrap_shares, hit_rate, interval
 from genius.models.class_bridge import ClassTexts
@@ -52,7 +52,7 @@ WHAT_IS_THIS, FIND_SIMILAR = "What is this?", "Find similar pictures."
 FIND_PICTURE = "Show me a photo of this."
 CUTS = (1, 5, 10)
 DRAWS = 2000  # bootstrap samples
-BATCH = 16  # pictures searched together
+BATCH = 16  # queries searched together
 CATEGORIES = Path(__file__).parent / "upload_categories.tsv"
 PHRASINGS = 8  # of the run's own
 PER_CATEGORY = 20  # uploads
@@ -81,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     question = [*Run(options.run).manifest.get("about", {}).get("ask_with_text", []), ""][0]
     tables, words = [], {}
-    for name, judge in {"flickr8k": names_what_a_caption_names, "objects": right_entries()}.items():
+    judges = {"flickr8k": lambda text, record: is_right(text, record.captions), "objects": right_entries()}
+    for name, judge in judges.items():
         if records := sets.get(name, []):
             sample = random.Random(options.seed).sample(records, min(options.limit, len(records)))
             table, found = measure_answers(engine, options.data / name, sample, judge, question, options.seed)
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     tables += [measure_similar(engine, options.data, sets, options.seed), measure_words(engine, options.seed)]
     if any(word for word, _ in words["flickr8k"]):
         for name, pictures in drawn(options.seed).items():
-            found = search(engine, [picture for _, picture in pictures], WHAT_IS_THIS)
+            found = search(engine, [Query("", picture, WHAT_IS_THIS) for _, picture in pictures])
             named = [
                 [shape in hit.item.text.lower() for hit in result.hits] for (shape, _), result in zip(pictures, found)
             ]
@@ -133,9 +134,8 @@ def held_out_records(data: Path, index: Index) -> dict[str, list[Record]]:
     }
 
 
-def search(engine: Engine, pictures: Sequence[Image.Image], instruction: str, text: str = "") -> list[SearchResult]:
-    """The results for each picture, as the page finds them. The engine remembers the features of 256 pictures."""
-    queries = [Query(text, picture, instruction) for picture in pictures]
+def search(engine: Engine, queries: Sequence[Query]) -> list[SearchResult]:
+    """The results for each query, as the page finds them. The engine remembers the features of 256 pictures."""
     parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
     return [result for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
 
@@ -151,10 +151,6 @@ def drawn(seed: int) -> dict[str, list[tuple[str, Image.Image]]]:
         "flat colors": [("color", Image.new("RGB", (SIDE, SIDE), tuple(color))) for color in colors],
         "drawn shapes": [(scene.shape, picture(scene, chosen)) for scene in scenes],
     }
-
-
-def names_what_a_caption_names(text: str, record: Record) -> bool:
-    return is_right(text, record.captions)
 
 
 def right_entries() -> Callable[[str, Record], bool]:
@@ -179,14 +175,16 @@ def measure_answers(
     pictures = [open_image(folder / record.image) for record in records]
     known = {text for *way, text in engine.index.instructions if way == [Modality.IMAGE, Modality.TEXT]}
     phrasings = sorted(known - {WHAT_IS_THIS})
-    results = {(WHAT_IS_THIS, "typed as the description"): search(engine, pictures, question, WHAT_IS_THIS)}
+    typed = [Query(WHAT_IS_THIS, picture, question) for picture in pictures]
+    results = {(WHAT_IS_THIS, "typed as the description"): search(engine, typed)}
     for instruction in (WHAT_IS_THIS, *random.Random(seed).sample(phrasings, min(PHRASINGS, len(phrasings)))):
-        results[instruction, "as the instruction"] = search(engine, pictures, instruction)
+        asked = [Query("", picture, instruction) for picture in pictures]
+        results[instruction, "as the instruction"] = search(engine, asked)
     rows: list[list[Cell]] = []
-    for asked, found in results.items():
+    for way, found in results.items():
         answered = zip(found, records, strict=True)
         right = [[judge(hit.item.text, record) for hit in result.hits] for result, record in answered]
-        rows.append([*asked, *rates(right, seed)])
+        rows.append([*way, *rates(right, seed)])
     columns = [Column("instruction"), Column("results"), *(Column(f"hit@{k}", "%") for k in CUTS)]
     note = f"{len(records):,} pictures of {folder.name}. A result is right if it names what the picture shows."
     return Table(WHAT_IS_THIS, columns, rows, note), results[WHAT_IS_THIS, "as the instruction"]
@@ -216,9 +214,7 @@ def measure_words(engine: Engine, seed: int) -> Table:
     if set(synsets) <= set(place):
         asked = {"a photo of a NAME": [f"a photo of a {of[0]}" for of in texts.names], "definition": texts.definitions}
         for title, words in asked.items():
-            queries = [Query(text, instruction=FIND_PICTURE) for text in words]
-            parts = [queries[start : start + BATCH] for start in range(0, len(queries), BATCH)]
-            found = [result for part in parts for result in engine.search(part, SearchOptions(k=CUTS[-1]))]
+            found = search(engine, [Query(text, instruction=FIND_PICTURE) for text in words])
             answered = zip(synsets, found, strict=True)
             right = [[hit.row == place[name] for hit in result.hits] for name, result in answered]
             rows.append([title, len(words), *rates(right, seed)])
@@ -237,17 +233,15 @@ def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], s
     """A row for each category that the pool has."""
     pool = [category(item) for item in engine.index.items(range(engine.index.n)) if item.image]
     rows: list[list[Cell]] = []
-    with CATEGORIES.open(encoding="utf-8") as stream:
-        mapping = list(csv.DictReader(stream, delimiter="\t"))
-    for entry in mapping:
+    for entry in read_table(CATEGORIES):
         categories, values = entry["categories"].split(","), entry["values"].split(",")
         records = [record for record in sets.get(entry["set"], []) if belongs(record, entry["field"], values)]
         inside = sum(name in categories for name in pool)
         if not inside or not records:
             continue
         sample = random.Random(seed).sample(records, min(PER_CATEGORY, len(records)))
-        pictures = [open_image(data / entry["set"] / record.image) for record in sample]
-        found = [result.hits for result in search(engine, pictures, FIND_SIMILAR)]
+        queries = [Query("", open_image(data / entry["set"] / record.image), FIND_SIMILAR) for record in sample]
+        found = [result.hits for result in search(engine, queries)]
         right = [[bool(hit.item.image) and category(hit.item) in categories for hit in hits] for hits in found]
         of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [0.0]))
         rows.append(

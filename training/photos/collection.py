@@ -23,7 +23,7 @@ from genius.errors import UserError
 from genius.evaluation.arguments import command_parser
 from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
-from training.photos.photo_rows import photo_rows, scene_rows, with_own_texts
+from training.photos.photo_rows import own_texts, photo_rows, scene_rows
 from training.photos.pictures import Photo, arrange, predict, stable_hash
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
@@ -50,7 +50,8 @@ def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
     Raises UserError if a set is missing or without images, the image tower is missing, or the destination is not empty.
     """
     sources = {name: _source(data, name) for name in (*FIVE_SETS, *PHOTO_SETS)}
-    sources["scenes"] = with_own_texts(sources["scenes"])
+    for record in sources["scenes"].records:
+        record.captions = own_texts(record)
     book = Encyclopedia.read()
     arranged = arrange([sources[name] for name in PHOTO_SETS], read_flickr_addresses(data / "photos"))
     photos, scenes = [[photo for photo in arranged if photo.is_scene == scene] for scene in (False, True)]

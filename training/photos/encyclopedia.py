@@ -13,7 +13,7 @@ sure of, say what they show. In tests the pictures of `photos` ask, whose names 
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,9 +43,9 @@ SHOWN_CLASSES = 3  # most specific entries of the predicted classes that are rig
 FASHION_SHARE = 3  # every third product shot asks: there are many, of few kinds
 
 
-@dataclass
+@dataclass(eq=False)
 class EncyclopediaEntry:
-    """One entry."""
+    """One entry, which equals itself alone."""
 
     name: str
     definition: str
@@ -151,11 +151,8 @@ class Encyclopedia:
 
     def captioned(self, captions: Iterable[str], least: int = 2) -> list[EncyclopediaEntry]:
         """The entries that at least this number of the captions name, the most frequent first."""
-        counts: dict[str, list] = {}
-        for caption in captions:
-            for entry in {entry.text: entry for entry in self.mentioned(caption)}.values():
-                counts.setdefault(entry.text, [0, entry])[0] += 1
-        return [entry for count, entry in sorted(counts.values(), key=lambda pair: -pair[0]) if count >= least]
+        counts = Counter(entry for caption in captions for entry in dict.fromkeys(self.mentioned(caption)))
+        return [entry for entry, count in counts.most_common() if count >= least]
 
     def predicted(self, probabilities: dict[int, float]) -> list[EncyclopediaEntry]:
         """The entries that a tower is sure enough of, the most specific first. probabilities: by class of ImageNet."""
@@ -214,48 +211,45 @@ class Sighting:
 def encyclopedia_rows(draft: Draft, book: Encyclopedia, sighted: Sequence[Sighting], photos: Sequence[Photo]) -> None:
     """Add all entries, illustrated pages and queries."""
     texts = {
-        id(entry): draft.candidate((1, 3, 6), SPLITS, text=entry.text, source=entry_facts(entry))
-        for entry in book.entries
+        entry: draft.candidate((1, 3, 6), SPLITS, text=entry.text, source=entry_facts(entry)) for entry in book.entries
     }
     pages, shown = illustrate(draft, book, photos)
-    for number, entry in enumerate(book.entries):
+    for entry in book.entries:
         split = ("test", "val")[bucket] if (bucket := stable_hash(entry.text) % 10) < 2 else "train"
         for template in TEMPLATES["entry"]:
-            draft.ask(1, split, [texts[id(entry)]], text=template.format(name=entry.name))
-        draft.ask(1, split, [texts[id(entry)]], text=f"{entry.definition[:1].upper()}{entry.definition[1:]}.")
+            draft.ask(1, split, [texts[entry]], text=template.format(name=entry.name))
+        draft.ask(1, split, [texts[entry]], text=f"{entry.definition[:1].upper()}{entry.definition[1:]}.")
         for synonym in entry.synonyms[:2]:
-            draft.ask(1, split, [texts[id(entry)]], text=synonym)
-        for template in TEMPLATES["entry"] if pages[number] else ():
-            draft.ask(2, split, pages[number], text=template.format(name=entry.name))
-    questions, numbers = TEMPLATES["question"], {id(entry): number for number, entry in enumerate(book.entries)}
+            draft.ask(1, split, [texts[entry]], text=synonym)
+        for template in TEMPLATES["entry"] if pages[entry] else ():
+            draft.ask(2, split, pages[entry], text=template.format(name=entry.name))
+    questions = TEMPLATES["question"]
     for sighting in sighted:
-        answers = [texts[id(entry)] for entry in sighting.entries]
+        answers = [texts[entry] for entry in sighting.entries]
         if not answers:
             continue
         question = questions[stable_hash(sighting.key) % len(questions)]
         draft.ask(3, sighting.split, answers, image=sighting.image)
         draft.ask(6, sighting.split, answers, text=question, image=sighting.image)
-        illustrated = [page for entry in sighting.entries for page in pages[numbers[id(entry)]]]
+        illustrated = [page for entry in sighting.entries for page in pages[entry]]
         if illustrated and sighting.copies not in shown:
             draft.ask(8, sighting.split, illustrated, text=question, image=sighting.image)
 
 
 def illustrate(
     draft: Draft, book: Encyclopedia, photos: Sequence[Photo]
-) -> tuple[dict[int, list[Candidate]], set[int]]:
+) -> tuple[dict[EncyclopediaEntry, list[Candidate]], set[int]]:
     """Pages of entries with training photographs that they name; returns them by entry, and the copies they show."""
-    numbers = {id(entry): number for number, entry in enumerate(book.entries)}
-    pages: dict[int, list[Candidate]] = defaultdict(list)
+    pages: dict[EncyclopediaEntry, list[Candidate]] = defaultdict(list)
     shown: set[int] = set()
     for photo in sorted(photos, key=lambda photo: (photo.is_scene, stable_hash(photo.record.id))):
         entry = photo_entry(book, photo)
         if entry is None or photo.split != "train" or not photo.shown or photo.copies in shown:
             continue
-        shown_pages = pages[numbers[id(entry)]]
-        if len(shown_pages) < PAIRS_OF_ENTRY:
+        if len(pages[entry]) < PAIRS_OF_ENTRY:
             shown.add(photo.copies)
             facts = with_text_facts(photo.facts, entry_facts(entry))
-            shown_pages.append(draft.candidate((2, 8), SPLITS, entry.text, photo.image, facts))
+            pages[entry].append(draft.candidate((2, 8), SPLITS, entry.text, photo.image, facts))
     return pages, shown
 
 
@@ -326,4 +320,4 @@ def _predicted(book: Encyclopedia, predictions: Predictions, image: SourceImage)
 
 
 def _unique(entries: Iterable[EncyclopediaEntry | None]) -> tuple[EncyclopediaEntry, ...]:
-    return tuple({id(entry): entry for entry in entries if entry is not None}.values())
+    return tuple(dict.fromkeys(entry for entry in entries if entry is not None))

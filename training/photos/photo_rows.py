@@ -12,7 +12,7 @@ from typing import Any
 
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
-from genius.collections.sources import Record, Source
+from genius.collections.sources import Record
 from training.photos.encyclopedia import Encyclopedia
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family, stable_hash
 from training.photos.tables import NOT_MEANT, SETS, STATED, TEMPLATES, TEXTS, with_text_facts
@@ -172,13 +172,6 @@ def _choice(choices: Sequence[str], key: str) -> str:
     return choices[stable_hash(key) % len(choices)]
 
 
-def with_own_texts(source: Source) -> Source:
-    """The scenes with the texts that are used: five sentences, a description and a title, or a title or name."""
-    for record in source.records:
-        record.captions = _own_texts(record)
-    return source
-
-
 def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> None:
     """Add all candidates and queries of the scenes, and say what each shows: category and illustrated entry."""
     kinds: dict[str, list[tuple[Photo, Candidate, Candidate]]] = defaultdict(list)
@@ -223,8 +216,11 @@ def scene_kinds(book: Encyclopedia, captions: Sequence[str], agreed: int = AGREE
     return list(dict.fromkeys(entry.name for entry in entries if entry.name not in NOT_MEANT["scene"]))
 
 
-def _own_texts(record: Record) -> list[str]:
-    """The table has a title, which repeats one of the sentences or the first of a description, and legends of books."""
+def own_texts(record: Record) -> list[str]:
+    """The texts of a scene that are used: five sentences, a description and a title, or a title or name.
+
+    The table has a title, which repeats one of the sentences or the first of a description, and legends of books.
+    """
     title, *sentences = record.captions
     if len(record.captions) >= HUMAN_CAPTIONS:
         return list({text.rstrip(" ."): text for text in record.captions}.values())[-HUMAN_CAPTIONS:]

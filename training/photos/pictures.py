@@ -21,7 +21,6 @@ import torch
 from PIL import Image
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from torch import nn
 from tqdm import tqdm
 
 from genius.collections.draft import SourceImage
@@ -191,6 +190,7 @@ def _hold_out_queries(photos: Sequence[Photo]) -> None:
             photo.query_only = held
 
 
+@torch.inference_mode()
 def predict(pictures: Mapping[bytes, Path]) -> Predictions:
     """What an ImageNet classifier sees in these pictures: the KEPT most probable classes of each.
 
@@ -200,8 +200,9 @@ def predict(pictures: Mapping[bytes, Path]) -> Predictions:
     digests, predictions = {str(file): digest for digest, file in pictures.items()}, {}
     parts = batched(tqdm(digests, desc="classes", leave=False, disable=None), BATCH)
     for files, pixels, _ in load_images(parts, list, _pixels):
-        for file, classes in zip(files, _classify(model, pixels), strict=True):
-            predictions[digests[file]] = classes
+        probabilities, classes = model(pixels).softmax(dim=-1).topk(KEPT)  # (n, k) each
+        for file, *kept in zip(files, classes.tolist(), probabilities.tolist(), strict=True):
+            predictions[digests[file]] = dict(zip(*kept, strict=True))
     return predictions
 
 
@@ -209,9 +210,3 @@ def _pixels(file: str) -> torch.Tensor:
     """(3, side, side) in [-1, 1]"""
     image = open_image(Path(file)).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
     return torch.from_numpy(np.asarray(image).copy()).permute(2, 0, 1) / 127.5 - 1
-
-
-@torch.inference_mode()
-def _classify(model: nn.Module, pixels: torch.Tensor) -> list[dict[int, float]]:
-    probabilities, classes = model(pixels).softmax(dim=-1).topk(KEPT)  # (n, k) each
-    return [dict(zip(*pair, strict=True)) for pair in zip(classes.tolist(), probabilities.tolist(), strict=True)]

@@ -8,22 +8,17 @@ not_meant.tsv   entries that a word of a dish does not mean ("zucchini boats"), 
 not_shown.tsv   pictures of `scenes` that train but are not shown, each with what is recognizable
 """
 
-import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from genius.evaluation.paper import read_published as read_table
+
 FOLDER = Path(__file__).parent
 ADDRESS = re.compile(r"https?://\S+")
 STATED = "as stated for each picture"
 TEXTS = {"coco_free": "coco_captions", "openstax": "openstax_texts"}  # sets whose texts have terms of their own
-
-
-def read_table(name: str) -> list[dict[str, str]]:
-    """The rows of NAME.tsv, by column."""
-    with (FOLDER / f"{name}.tsv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @dataclass(frozen=True)
@@ -44,19 +39,19 @@ class Terms:
 
 
 SETS = {  # by the name of the dataset, or by the field `set` of a photograph
-    row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"}) for row in read_table("sets")
+    row.pop("set"): Terms(**row | {"ships": row["ships"] == "yes"}) for row in read_table(FOLDER / "sets.tsv")
 }
 PHRASINGS: dict[tuple[str, int, str], list[str]] = {}  # (dataset, task, "training" or "held out"), in their order
 TEMPLATES: dict[str, list[str]] = {}  # of the texts of queries, by use; "question": they ask what a picture shows
-for _row in read_table("phrasings"):
+for _row in read_table(FOLDER / "phrasings.tsv"):
     if not _row["task"]:
         TEMPLATES.setdefault(_row["use"], []).append(_row["text"])
     else:
         PHRASINGS.setdefault((_row["dataset"], int(_row["task"]), _row["use"]), []).append(_row["text"])
-NAMES = {row["name in the set"]: row["better name"] for row in read_table("names")}
-NOT_SHOWN = {row["picture"] for row in read_table("not_shown")}
-NOT_MEANT = {row["of"]: row["entries"].split(", ") for row in read_table("not_meant")}
-FAMILIES = {row["family"]: row["words"].split() for row in read_table("families")}
+NAMES = {row["name in the set"]: row["better name"] for row in read_table(FOLDER / "names.tsv")}
+NOT_SHOWN = {row["picture"] for row in read_table(FOLDER / "not_shown.tsv")}
+NOT_MEANT = {row["of"]: row["entries"].split(", ") for row in read_table(FOLDER / "not_meant.tsv")}
+FAMILIES = {row["family"]: row["words"].split() for row in read_table(FOLDER / "families.tsv")}
 
 
 def with_text_facts(picture: dict[str, str], text: dict[str, str]) -> dict[str, str]:

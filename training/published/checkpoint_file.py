@@ -157,16 +157,12 @@ def local_file(name: str) -> Path:
     repository, _, file = path.partition("/")
     if not (owner and repository and file):
         raise UserError(f"{name}: expected {SCHEME}OWNER/REPOSITORY/FILE")
-    repository, _, revision = repository.partition("@")
-    return fetch(f"{owner}/{repository}", file, revision or None)
-
-
-def fetch(repository: str, file: str, revision: str | None) -> Path:
-    """Download a file of a repository. Raises UserError as `local_file` does."""
+    name, _, revision = repository.partition("@")
+    repository = f"{owner}/{name}"
     from huggingface_hub import errors, hf_hub_download
 
     try:
-        return Path(hf_hub_download(repository, file, revision=revision))
+        return Path(hf_hub_download(repository, file, revision=revision or None))
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError) as error:
         raise UserError(
             f"the Hugging Face hub cannot be reached, and {file} of {repository} is not in its cache; "

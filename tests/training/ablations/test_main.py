@@ -1,7 +1,6 @@
 """The whole command on the micro collection, whose three rows stand for three of the paper's five columns."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,6 @@ from genius.errors import UserError
 from genius.index.versions import load_index
 from genius.reports import Report
 from genius.run import Run
-from tests.training.tiny import TINY, arguments
-from training import __main__ as pipeline
 from training import decoder
 from training.ablations import __main__ as ablations
 from training.ablations import trainer
@@ -31,14 +28,6 @@ SHARING = "S4"  # one training, all beam sizes
 def run(collection: Collection, path: Path, *options: str) -> Report:
     ablations.main([str(collection.root), str(path), *OPTIONS, *options])
     return Report.load(path / "reports" / "ablations.json")
-
-
-@pytest.fixture(scope="module")
-def path(collection, tmp_path_factory) -> Path:
-    """A tiny run with its features."""
-    path = tmp_path_factory.mktemp("trained") / "run"
-    pipeline.train(arguments(collection, path, replace(TINY, encoder=replace(TINY.encoder, epochs=1))))
-    return path
 
 
 @pytest.fixture(scope="module")

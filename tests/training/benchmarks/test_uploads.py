@@ -50,12 +50,8 @@ def test_answers_and_similar_pictures_are_measured_and_no_caption_or_path_is_wri
         ["What is this?", "as the instruction"],
     ]
     assert all(0 <= low <= rate <= high <= 1 for row in answers.rows for rate, low, high in row[2:])
-    assert [row[:3] for row in words.rows] == [
-        ["flickr8k", 4, 1],
-        ["noise", 2, 1],
-        ["flat colors", 2, 1],
-        ["drawn shapes", 2, 1],
-    ]
+    drawn = [[name, 2, 1] for name in ("noise", "flat colors", "drawn shapes")]
+    assert [row[:3] for row in words.rows] == [["flickr8k", 4, 1], *drawn]
     (shoes,) = similar.rows
     assert shoes[2:5] == ["shoes", 27, 3] and shoes[7] == (1, 1, 1)  # hit@10
     for file in ("uploads.json", "uploads.md"):
