@@ -5,6 +5,8 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "collections": ("genius.collections", "build a collection from folders, or check one"),
     "train": ("training", "train all models of a run"),
     "index": ("genius.index", "add items to a run, remove, check"),
+    "export": ("genius.export", "write the items of a run as a table, or its codes and map as a site"),
+    "push": ("genius.hub", "upload a run to the Hugging Face hub"),
     "evaluate": ("genius.evaluation", "measure a run"),
     "speed": ("genius.evaluation.speed", "measure the speed of searches"),
     "ranker": ("training.ranker", "train the ranker of a run"),

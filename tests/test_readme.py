@@ -39,8 +39,9 @@ COMMANDS = list(dict.fromkeys(command for readme in READMES for command in readm
 INLINE = list(dict.fromkeys(command for readme in READMES for command in readmes.inline_commands(readme)))
 PARSED = [command for command in COMMANDS if readmes.module_of(command)]
 SNIPPETS = [block for readme in READMES for block in readmes.blocks(readme, "python")]
-RUN = ("genius.collections", "training", "genius.evaluation", "genius.index")  # where they have only these words:
+RUN = ("genius.collections", "training", "genius.evaluation", "genius.export", "genius.index")  # with only:
 WORDS = {"my-collection", "my-run", "my-toy", "photos", "products=shop", "holiday=photos", "0:1", "0:2"}
+WORDS |= {"my-run.parquet", "--site", "my-site"}
 WORDS |= {"--check", "--beams", "1,5,10,20,30,50", "add", "remove", "check", "compact"}
 CALLS_A_SERVER = "Client("
 

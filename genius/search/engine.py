@@ -19,6 +19,7 @@ import torch
 from PIL.Image import Image
 
 from genius.errors import UserError
+from genius.hub import local_run
 from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.models.decoder import IDDecoder
@@ -96,11 +97,12 @@ class Engine:
 
     @classmethod
     def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> "Engine":
-        """Open a run. device None: a GPU if there is one. decoder_dtype: see `__init__`.
+        """Open a run: a folder, or hf://USER/NAME on the Hugging Face hub. device None: a GPU if there is one.
+        decoder_dtype: see `__init__`.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
-        chosen, opened = usable_device(device), Run(run)
+        chosen, opened = usable_device(device), Run(local_run(run))
         folder = opened.folder
         quantizer = ResidualQuantizer.load(folder("quantizer"))
         if chosen.type == "cpu":

@@ -1,0 +1,130 @@
+"""Share a run on the Hugging Face hub: upload it, and load it by its address.
+
+    python -m genius.hub RUN USER/NAME [--private]    log in before: hf auth login
+
+`Engine.load("hf://USER/NAME")` loads it, or "hf://USER/NAME@REVISION" (a branch, a tag or a commit) a version of it.
+Both name every file that they send or fetch: those of the manifest, whose checksums are compared before and after, and,
+where they lie in the run, its reports, examples and credits.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_download, snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+from genius.commands import program, usage
+from genius.errors import UserError, exit_on_user_error, quoted
+from genius.models.model_hubs import is_hub_unreachable
+from genius.reading import one_line
+from genius.reports import Report
+from genius.run import Run
+
+SCHEME = "hf://"
+BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run
+MOST_ROWS = 25  # of a report's first table, which is all of it that the card shows
+CARD = """---
+library_name: genius-explorer
+tags: [generative-retrieval, multimodal-search, semantic-ids]
+---
+
+# {name}
+
+A run of GENIUS Explorer: a search engine that generates the IDs of items. It holds {parts}.
+
+```python
+from genius.search.engine import Engine
+
+engine = Engine.load("hf://{repo}")
+engine.search("what you look for")
+```
+"""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog=program("genius.hub"),
+        description=usage("genius.hub", __doc__),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="a trained run")
+    parser.add_argument("repo", metavar="USER/NAME", help="where it is stored on the hub")
+    parser.add_argument("--private", action="store_true", help="for yourself alone, if the hub does not have it yet")
+    options = parser.parse_args(arguments)
+    print(push(Run(options.run), options.repo, options.private))
+
+
+def push(run: Run, repo: str, private: bool = False) -> str:
+    """Upload a run; returns its address. Raises UserError for a damaged run, or if the hub refuses it."""
+    for part in run.manifest["parts"]:
+        run.folder(part)  # compares checksums
+    files = [f"{entry['folder']}/{name}" for entry in run.manifest["parts"].values() for name in entry["files"]]
+    files += [file.relative_to(run.path).as_posix() for pattern in BESIDE for file in sorted(run.path.glob(pattern))]
+    for file in files:
+        if not (run.path / file).resolve().is_relative_to(run.path.resolve()):
+            raise UserError(f"{run.path / file} is a link that leaves the run; put the file itself there")
+    written = {"manifest.json": shared_manifest(run), "README.md": model_card(run, repo)}
+    operations = [CommitOperationAdd(name, text.encode()) for name, text in written.items()]
+    operations += [CommitOperationAdd(file, run.path / file) for file in files]
+    with hub_errors(f"{quoted(repo)} was not uploaded", "check USER/NAME, and log in: hf auth login"):
+        api = HfApi()
+        api.create_repo(repo, private=private, exist_ok=True)
+        api.create_commit(repo, operations, commit_message="Upload a run of GENIUS Explorer")
+    return SCHEME + repo
+
+
+def shared_manifest(run: Run) -> str:
+    """The manifest with the names alone of folders outside the run, which are nobody else's business."""
+    outside = {"sources": [Path(source).name for source in run.manifest.get("sources", [])]}
+    outside["collection"] = Path(run.manifest.get("collection", "")).name
+    return json.dumps(run.manifest | {key: value for key, value in outside.items() if key in run.manifest})
+
+
+def model_card(run: Run, repo: str) -> str:
+    """What the run holds, how it is loaded, and the beginning of each of its reports."""
+    parts = [CARD.format(name=repo.rpartition("/")[2], repo=repo, parts=", ".join(run.manifest["parts"]))]
+    for file in sorted((run.path / "reports").glob("*.json")):
+        report = Report.load(file)
+        note, tables = report.note.partition("\n\n")[0], report.tables[:1]
+        tables = [replace(table, rows=table.rows[:MOST_ROWS]) for table in tables]
+        start = replace(report, note=f"{report.headline}\n\n{note}".strip(), tables=tables).to_markdown()
+        headings = re.sub(r"^#", "##", start, flags=re.MULTILINE)  # below that of the card
+        parts.append(f"{headings}\n[The whole report](reports/{file.stem}.md)\n")
+    return "\n".join(parts)
+
+
+def local_run(run: Path | str) -> Path:
+    """The folder of a run; one on the hub is downloaded first, unless the cache of huggingface_hub has it.
+
+    Raises UserError if the hub does not have it, or cannot be reached.
+    """
+    if not (isinstance(run, str) and run.startswith(SCHEME)):
+        return Path(run)
+    repo, _, revision = run.removeprefix(SCHEME).partition("@")
+    with hub_errors(f"{quoted(run)} was not loaded", "check the address hf://USER/NAME and the network"):
+        folder = Path(hf_hub_download(repo, "manifest.json", revision=revision or None)).parent
+        parts = Run(folder).manifest["parts"].values()
+        files = [f"{entry['folder']}/{name}" for entry in parts for name in entry["files"]]
+        snapshot_download(repo, revision=folder.name, allow_patterns=[*files, *BESIDE])  # of the same commit
+    return folder
+
+
+@contextmanager
+def hub_errors(what: str, advice: str) -> Iterator[None]:
+    """Turn the errors of a hub or a network into a UserError."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (HfHubHTTPError, HFValidationError)) or is_hub_unreachable(error):
+            raise UserError(f"{what} ({one_line(error)}); {advice}") from error
+        raise
+
+
+if __name__ == "__main__":
+    with exit_on_user_error():
+        main()
