@@ -3,15 +3,24 @@
 Plain dataclasses. Nothing here reads a file or holds a model.
 """
 
+from __future__ import annotations
+
 import json
+from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Self
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from PIL import Image
 
 from genius.errors import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
 DECODER_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder's beam search
@@ -108,7 +117,7 @@ class Query:
     """A text, an image or both to search by; the instruction names the kind of item that is wanted."""
 
     text: str = ""
-    image: Image.Image | None = None  # opened by genius.collections.images
+    image: Path | str | bytes | Image.Image | None = None  # a file, its bytes, or an opened picture
     instruction: str = ""
 
 
@@ -203,3 +212,27 @@ class SearchResult:
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: SearchTrace | None = None  # of a scan it has no levels; None: it was not asked for
+    thumbnail: Callable[[int], bytes | None] = lambda row: None  # WebP of the item at a row of the index
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each hit."""
+        import pandas as pd  # slow to import, and of no use to a server
+
+        columns = ["rank", "id", "kind", "text", "codes", "cosine", "log_prob"]
+        rows = [
+            (hit.rank, hit.item.id, hit.item.modality.name.lower(), hit.item.text, hit.codes, hit.cosine, hit.log_prob)
+            for hit in self.hits
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _repr_html_(self) -> str:
+        """The hits as a notebook shows them, with their pictures."""
+        rows = []
+        for hit in self.hits:
+            picture = b64encode(self.thumbnail(hit.row) or b"").decode()
+            image = f'<img alt="" height="96" src="data:image/webp;base64,{picture}">' if picture else ""
+            codes = " · ".join(map(str, hit.codes))
+            cells = (f"{hit.rank}", hit.item.id, hit.item.text[:300], codes, f"{hit.cosine:.2f}")
+            rows.append(f"<tr><td>{image}</td>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+        heads = "".join(f"<th>{name}</th>" for name in ("picture", "rank", "id", "text", "codes", "cosine"))
+        return f"<table><tr>{heads}</tr>{''.join(rows)}</table>"

@@ -54,21 +54,28 @@ UPRIGHT = {  # EXIF orientation -> the transposition that makes the image uprigh
 
 
 def open_image(
-    source: Path | str | bytes, *, max_side: int | None = None, part: Part | None = None, name: str = "the image"
+    source: Path | str | bytes | Image.Image,
+    *,
+    max_side: int | None = None,
+    part: Part | None = None,
+    name: str = "the image",
 ) -> Image.Image:
     """Decode an image, of several the first, into an upright RGB image on white.
 
-    source: a file or the encoded bytes. part: crop the upright image to it. max_side: shrink the image, or its part, so
-    that no side is longer. name: what messages call bytes.
+    source: a file, the encoded bytes, or what Pillow made of them. part: crop the upright image to it. max_side: shrink
+    the image, or its part, so that no side is longer. name: what messages call bytes.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
-    name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
-    data = source if isinstance(source, bytes) else read_image_file(source)
-    _check_bytes(len(data), name)
-    with _image_errors(name, data):
-        with warnings.catch_warnings():
+    if isinstance(source, Image.Image):
+        image = source
+    else:
+        name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
+        data = source if isinstance(source, bytes) else read_image_file(source)
+        _check_bytes(len(data), name)
+        with _image_errors(name, data), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
             image = Image.open(io.BytesIO(data), formats=FORMATS)
+    with _image_errors(name):
         _check_size(image, name)
         if max_side and part is None:
             reduced = max(max_side, min(2 * max_side, ENOUGH))

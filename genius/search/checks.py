@@ -1,12 +1,15 @@
 """Limits of queries and options. Everything that enters the engine is checked here."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
+from pathlib import Path
 from typing import TypeGuard
 
 from PIL.Image import Image
 
+from genius.collections.images import open_image
 from genius.errors import UserError, quoted
 from genius.schema import MODES, ORDERS, Modality, Query, SearchOptions
 from genius.texts import MAX_TEXT, normalize_text
@@ -75,6 +78,23 @@ def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
         raise UserError(f"No item that may be found has an ID that begins with {quoted(' · '.join(map(str, prefix)))}.")
 
 
+def checked_queries(queries: Iterable[Query]) -> list[Query]:
+    """The queries with their pictures opened. Raises UserError for one that cannot be searched by."""
+    checked = [with_picture(query) for query in queries]
+    for query in checked:
+        check_query(query)
+    return checked
+
+
+def with_picture(query: Query) -> Query:
+    """The query with its picture opened by the one function that does so. Raises UserError if that refuses it."""
+    image = query.image
+    is_ready = type(image) is Image and image.mode == "RGB"  # one that Pillow has not decoded yet is of another type
+    if is_ready or not isinstance(image, str | Path | bytes | Image):
+        return query
+    return replace(query, image=open_image(image))
+
+
 def check_query(query: Query) -> None:
     """Raise UserError unless there is a text or an image to search by, within the limits."""
     for name, text in (("description", query.text), ("instruction", query.instruction)):
@@ -87,7 +107,7 @@ def check_query(query: Query) -> None:
         except UnicodeEncodeError:  # a lone surrogate
             raise UserError(f"The {name} contains an invalid Unicode character; type it again.") from None
     if query.image is not None and not isinstance(query.image, Image):
-        raise UserError("The picture must be opened first, by genius.collections.images.open_image.")
+        raise UserError(f"The picture must be a path, bytes or an opened picture, not {quoted(query.image)}.")
     if query.image is None and not normalize_text(query.text):  # as the encoder reads it
         raise UserError("Type a description, add a picture, or both.")
 

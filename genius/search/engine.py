@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 import torch
@@ -30,15 +31,24 @@ from genius.models.ranker import Ranker
 from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
-from genius.schema import Query, SearchOptions, SearchResult
+from genius.schema import Item, Query, SearchOptions, SearchResult
 from genius.search.batching import Batcher
-from genius.search.checks import ResolvedOptions, check_prefix, check_query, checked_k, checked_options, resolve_options
+from genius.search.checks import (
+    ResolvedOptions,
+    check_prefix,
+    checked_k,
+    checked_options,
+    checked_queries,
+    resolve_options,
+    with_picture,
+)
 from genius.search.dense import flat_search
 from genius.search.match import MatchWords
 from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
 from genius.search.snapshots import Version, Versions
+from genius.trie.code_table import CodeTable
 from genius.trie.ids import fields, read_level
 from genius.trie.pool import Pool
 
@@ -175,11 +185,16 @@ class Engine:
         """
         threading.Thread(target=_follow, args=(weakref.ref(self), every), name="reload", daemon=True).start()
 
+    def items(self, *codes: int) -> list[Item]:
+        """The items whose IDs begin with these codes. Raises UserError if there is none."""
+        check_prefix(codes, self.pool.table)
+        return self.index.items(CodeTable(self.pool.table).match(codes).rows)
+
     def encode(self, queries: Sequence[Query]) -> EncodedQueries:
         """Encode and fuse b queries as one batch. Raises UserError if there is none."""
         if not queries:
             raise UserError("There is no query to encode; give at least one.")
-        return self.batcher.call(partial(self.retriever.encode, queries))
+        return self.batcher.call(partial(self.retriever.encode, [with_picture(query) for query in queries]))
 
     def cache_image(self, image: Image) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
@@ -189,14 +204,22 @@ class Engine:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
         self.batcher.call(self.retriever.forget_images)
 
-    def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]:
-        """Answer each query, in batches with those of other threads.
+    @overload
+    def search(self, queries: str | Query, options: SearchOptions | None = None) -> SearchResult: ...
+    @overload
+    def search(self, queries: Sequence[Query], options: SearchOptions | None = None) -> list[SearchResult]: ...
+    def search(
+        self, queries: str | Query | Sequence[Query], options: SearchOptions | None = None
+    ) -> SearchResult | list[SearchResult]:
+        """Answer one query, or each of several in batches with those of other threads. A text alone is a query, too.
 
         Raises UserError for an invalid query or option.
         """
-        batch = self._batch_options(options)
-        for query in queries:
-            check_query(query)
+        if isinstance(queries, str):
+            queries = Query(queries)
+        if isinstance(queries, Query):
+            return self.search([queries], options)[0]
+        batch, queries = self._batch_options(options), checked_queries(queries)
         results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
         if batch.options.prefix:
             return results  # of some items, which are far from what the others would have been
@@ -234,9 +257,7 @@ class Engine:
 
     def dense(self, queries: Sequence[Query], k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest items by embedding, exactly: (cosines, rows), (b, k) each; see `flat_search`."""
-        k = checked_k(k)
-        for query in queries:
-            check_query(query)
+        k, queries = checked_k(k), checked_queries(queries)
         return flat_search(self.index.embeddings, self.encode(queries).embeddings.cpu().numpy(), k)
 
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:

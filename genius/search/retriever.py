@@ -72,7 +72,8 @@ class Retriever:
         texts = [query_text(query.instruction, query.text) for query in queries]
         watch = Stopwatch(self.device, len(queries))
         with watch.stage("encode"):
-            features = self._image_features.encode([query.image for query in queries], texts)
+            images = [query.image if isinstance(query.image, Image) else None for query in queries]
+            features = self._image_features.encode(images, texts)
             embeddings = features.embedding()
         with watch.stage("fuse"):
             z = self.fusion(features)
@@ -189,6 +190,7 @@ class Retriever:
                 decoded=int(beams.scored[i]) if beams else 0,
                 milliseconds=dict(watch.milliseconds),
                 trace=SearchTrace(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
+                thumbnail=version.index.thumbnail,
             )
             for i in range(len(encoded.z))
         ]

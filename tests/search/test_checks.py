@@ -6,7 +6,7 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.schema import MODES, Modality, Query, SearchOptions
-from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options, resolve_options
+from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options, checked_queries, resolve_options
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,26 @@ def test_a_query_without_a_text_or_an_image_is_refused(query):
         check_query(query)
 
 
-def test_the_path_of_a_picture_is_refused():
-    with pytest.raises(UserError, match="The picture must be opened first, by genius.collections.images.open_image"):
-        check_query(Query(image="photo.jpg"))
+def test_a_picture_is_opened_from_a_path_bytes_or_what_pillow_made_of_them(tmp_path):
+    file, clear = tmp_path / "photo.png", Image.new("RGBA", (4, 3), (255, 0, 0, 0))
+    clear.save(file)
+    sources = [file, str(file), file.read_bytes(), clear, Image.open(file), Image.new("RGB", (4, 3), "white")]
+    opened = [query.image for query in checked_queries([Query(image=source) for source in sources])]
+    assert all(image.mode == "RGB" and image.getpixel((0, 0)) == (255, 255, 255) for image in opened)
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        (5, "The picture must be a path, bytes or an opened picture, not 5."),
+        ("none.jpg", "none.jpg is missing"),
+        (b"text", "the image is not a readable PNG"),
+        (Image.new("RGBA", (12_001, 1)), "the image has 12001 × 1 pixels"),
+    ],
+)
+def test_what_is_no_picture_is_refused(source, message):
+    with pytest.raises(UserError, match=message):
+        checked_queries([Query(image=source)])
 
 
 @pytest.mark.parametrize(

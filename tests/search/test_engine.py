@@ -333,3 +333,24 @@ def test_an_invalid_query_or_option_is_refused_before_anything_runs(engine, quer
     monkeypatch.setattr(engine.encoder, "encode", None)
     with pytest.raises(UserError, match=words):
         engine.search(queries, options)
+
+
+def test_a_text_or_a_query_alone_has_one_answer_which_a_notebook_shows(engine):
+    found = engine.search("A red dog.", SearchOptions(k=12))
+    assert shown(found) == shown(engine.search([Query("A red dog.")], SearchOptions(k=12))[0])
+    frame = found.frame()
+    assert frame["id"].tolist() == [hit.item.id for hit in found.hits] and frame["rank"].tolist() == [*range(1, 13)]
+    assert frame["codes"][0] == found.hits[0].codes and frame["kind"][0] == found.hits[0].item.modality.name.lower()
+    hostile = replace(found.hits[0], item=replace(found.hits[0].item, id="<b>", text="<script>&"))
+    html = replace(found, hits=[hostile, *found.hits[1:]])._repr_html_()
+    assert "<td>&lt;b&gt;</td><td>&lt;script&gt;&amp;</td>" in html and "<script" not in html and "<b>" not in html
+    assert html.count("data:image/webp;base64,") == sum(hit.item.image is not None for hit in found.hits) > 0
+
+
+def test_the_items_of_a_code_are_those_whose_ids_begin_with_it(engine):
+    codes = engine.index.codes(range(engine.index.n))
+    first = tuple(codes[0, :2].tolist())
+    expected = {item.id for item, own in zip(engine.index.items(range(len(codes))), codes) if tuple(own[:2]) == first}
+    assert {item.id for item in engine.items(*first)} == expected
+    with pytest.raises(UserError, match="No item that may be found has an ID that begins with '0 · 99'"):
+        engine.items(0, 99)
