@@ -324,7 +324,7 @@ def test_a_folder_becomes_a_dataset_of_its_own(run, models, tmp_path):
     assert added.unreadable >= 1 and added.new == len(ids) and all(name.startswith("1:") for name in ids)
     assert add(run, lambda dataset: read_item_source(str(folder), dataset), models).new == 0
     folder.joinpath("manifest.jsonl").write_text('{"image": "../a.png"}\n')
-    with pytest.raises(UserError, match="manifest.jsonl:1: image: '../a.png' leaves the folder"):
+    with pytest.raises(UserError, match="manifest.jsonl:1: '../a.png' leaves the folder"):
         add(run, lambda dataset: read_item_source(str(folder), dataset), models)
 
 

@@ -49,7 +49,7 @@ def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], examples
         else [],
         "views": [
             {"label": label, "name": name}
-            for label, name in zip(("Before: features", "After: codes"), tour.views or (), strict=False)
+            for label, name in zip(("Before: everything", "After: codes"), tour.views or (), strict=False)
         ]
         if step == TourStep.MAP
         else [],

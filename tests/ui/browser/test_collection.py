@@ -40,11 +40,16 @@ def test_a_picture_is_added_found_and_removed(visit, served, photo):
     page = visit("/?tab=collection")
     opened(page)
     assert page.locator("#collection-added .panel > *").count() == 0
-    page.set_input_files("#collection-pictures input[type=file]", photo)
-    page.locator("#collection-pictures").get_by_text("photo").first.wait_for()
+    (letter := photo.with_name("letter.pdf")).write_text("%PDF")
+    page.set_input_files("#collection-pictures input[type=file]", [photo, letter])
+    for name in ("photo", "letter"):
+        page.locator("#collection-pictures").get_by_text(name).first.wait_for()
     page.click("#collection-go")
     page.locator("#collection-outcome .title", has_text="1 item added").wait_for()
-    assert page.locator("#collection-outcome p").all_inner_texts()[1:] == ["1 file: used"]
+    assert page.locator("#collection-outcome p").all_inner_texts()[1:] == [
+        "1 file: used",
+        "1 file: not a picture (.pdf 1)",
+    ]
     page.locator("#header", has_text=f"{ITEMS + 1} items").wait_for()
     page.locator("#collection-contents tr", has_text="added later (dataset 1)").wait_for()
     assert results(visit, photo)[0] == "1:1"

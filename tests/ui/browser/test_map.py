@@ -135,11 +135,10 @@ def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page.get_by_role("tab", name="Map").click()
     page.locator("#map-figure .textpoint", has_text="your search").wait_for()
     texts = page.locator("#map-figure .textpoint text").all()
-    shown = [text for text in texts if text.is_visible() and text.inner_text() != "your search"]
-    numbers = [part.split("–") for text in shown for part in text.inner_text().split(", ")]
-    assert (
-        sum(int(ends[-1]) - int(ends[0]) + 1 for ends in numbers) == len(texts) - 1
-    )  # those in one place are one text
+    shown = [text for text in texts if text.is_visible() and text.text_content() != "your search"]
+    numbers = [part.split("–") for text in shown for part in text.text_content().split(", ")]
+    counted = [int(ends[-1]) - int(ends[0]) + 1 for ends in numbers]
+    assert sum(counted) == len(texts) - 1  # one text for those in one place, and one is that of the search
     boxes = [text.bounding_box() for text in shown]
     for one, other in itertools.combinations(boxes, 2):
         assert any(
