@@ -11,6 +11,7 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "speed": ("genius.evaluation.speed", "measure the speed of searches"),
     "ranker": ("training.ranker", "train the ranker of a run"),
     "maps": ("training.maps", "lay out the maps of a run"),
+    "ids": ("training.ids", "serve a run under IDs made elsewhere"),
     "names": ("training.names", "name the codes of a run"),
     "published": ("training.published", "convert the authors' checkpoints"),
 }

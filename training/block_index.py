@@ -75,7 +75,7 @@ def index_in_blocks(arguments: Arguments) -> None:
         written=index_until if run.has("quantizer") else lambda block: None,
     )
     if not run.has("decoder"):
-        publish_codes(run, files, candidates.modalities, arguments.settings)
+        publish_codes(run, files.embedding, candidates.modalities, arguments.settings)
     index_until(len(candidates))
     run.record(**{INDEXED: True})
 
@@ -121,16 +121,15 @@ def index_block(
 
 
 @torch.no_grad()
-def publish_codes(run: Run, files: FeatureFiles, modalities: np.ndarray, settings: Settings) -> None:
-    """Publish fusion, quantizer and decoder. files: features of all candidates; modalities (n,): of these."""
+def publish_codes(run: Run, embeddings: np.ndarray, modalities: np.ndarray, settings: Settings) -> None:
+    """Publish fusion, quantizer and decoder for these candidates: embeddings (n, d), modalities (n,)."""
     config = settings.quantizer.quantizer
-    fusion = embedding_as_it_is(config.dim)
     rows = np.sort(np.random.default_rng(settings.seed).permutation(len(modalities))[:SAMPLE])
     quantizer = ResidualQuantizer(config)
-    z = fusion(files.features(rows))
+    z = torch.from_numpy(embeddings[rows].astype(np.float32))
     quantizer.initialize(z, torch.from_numpy(modalities[rows]).long(), settings.seed, ITERATIONS)
     round_to_half(quantizer)  # as its readers will load it
-    run.publish("fusion", fusion.save, ("encoder",))
+    run.publish("fusion", embedding_as_it_is(config.dim).save, ("encoder",))
     run.publish("quantizer", partial(quantizer.save, half=True), ("encoder", "fusion"))
     run.publish("decoder", partial(geometry_alone(quantizer).save, half=True), ("quantizer",))
 

@@ -6,6 +6,7 @@
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
     python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
     python -m training.folder FOLDER... RUN --model local-dir:FOLDER
+    python -m training.folder [TABLE] RUN --vectors FILE
 
 Without --model, all models are those of the shipped run of photographs: nothing is downloaded or trained. With --model,
 the encoder is any open_clip model, and the IDs are k-means codes of its embeddings, searched by their geometry alone.
@@ -47,6 +48,7 @@ from training.renewal import READ, renew, restore, state
 from training.settings import with_changes, with_stage_changes
 from training.shipped import LINKED, SHIPPED, embedding_dim, photo_run
 from training.stage import RESUME, is_done, only_trainer, run_stage
+from training.vectors import index_vectors
 
 COLLECTION = "collection"
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
@@ -54,7 +56,9 @@ CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's c
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.folder", __doc__)
-    parser.add_argument("sources", nargs="+", metavar="FOLDER", help="a folder of images, or NAME=FOLDER")
+    parser.add_argument(
+        "sources", nargs="*", metavar="FOLDER", help="a folder of images, a table or a dataset, or NAME=FOLDER"
+    )
     parser.add_argument("run", type=Path, help="the directory to make")
     parser.add_argument(
         "--model",
@@ -69,10 +73,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file",
     )
     parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
+    parser.add_argument(
+        "--vectors",
+        type=Path,
+        metavar="FILE",
+        help="explore embeddings that you have, .npy or .parquet: FOLDER is a table of their items or left out, and "
+        "--model, if you name one, the model that made them",
+    )
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
     options = parser.parse_args(arguments)
+    if not options.sources and not options.vectors:
+        parser.error("name a FOLDER and the RUN to make")
+    if options.vectors and (options.train or options.set):
+        parser.error("nothing is trained of --vectors, so --train and --set are of no use")
     if options.pretrained and not options.model:
         parser.error("--pretrained needs --model, the architecture of these weights")
     if options.model and not options.pretrained and not options.model.startswith(MODEL_SOURCES):
@@ -81,6 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
     device = init_distributed(options.device)
+    if options.vectors:
+        with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
+            record_sources(Run(options.run), [str(options.vectors), *options.sources])
+            given = options.model, options.pretrained, options.seed, str(device)
+            index_vectors(options.run, options.vectors, options.sources, *given)
+        return print_done(options.run)
     arguments = stage_arguments(options, device)
     arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
     check_changes(options.set, options.train)
@@ -90,7 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with disk_errors_explained(options.run, RESUME):
             renew(Run(options.run), options.sources, arguments.collection, arguments.device)
     barrier()
-    print(f"done: {shlex.join(['python', 'app.py', '--run', str(options.run)])}")
+    print_done(options.run)
+
+
+def print_done(run: Path) -> None:
+    print(f"done: {shlex.join(['python', 'app.py', '--run', str(run)])}")
 
 
 def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:

@@ -19,7 +19,7 @@ from genius.errors import UserError, exit_on_user_error
 from genius.files import fsync, fsync_folder, remove_folder
 from genius.index.layout import Instruction
 from genius.index.segments import ConcatenatedArray
-from genius.index.writing import write_index
+from genius.index.writing import UnreadableImages, write_index
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
@@ -76,14 +76,18 @@ def train(arguments: Arguments) -> None:
             distances=distances,
             resume_folder=resume_folder,
         )
-        if unreadable.count:
-            print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
-            print(*unreadable.examples, sep="\n")
+        print_unreadable(unreadable)
 
     forget_stage(run, "index")
     run.publish("index", write, ("encoder", "fusion", "quantizer"))
     remove_folder(resume_folder.parent)
     print(f"index: {len(codes)} items")
+
+
+def print_unreadable(unreadable: UnreadableImages) -> None:
+    if unreadable.count:
+        print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
+        print(*unreadable.examples, sep="\n")
 
 
 def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instruction]:

@@ -47,6 +47,7 @@ from training.stage import only_trainer, recorded_settings, records_stamp
 from training.umap_layout import fill_square, first_layout, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
+MAX_VECTORS = 20_000  # on a map that is drawn when vectors are indexed, in about a minute
 DEPTHS = (2, 3, 4)  # numbers of codes, modality included; and all of them
 SPLITS = ("test", "val", "train")  # the first split that has queries is drawn
 BATCH, BLOCK = 256, 8192  # queries encoded, and features fused, at a time
@@ -104,6 +105,17 @@ def draw(root: Path, path: Path, device: str) -> None:
         )
 
 
+def draw_vectors(run: Run, name: str, seed: int) -> None:
+    """The maps of a run that was made of vectors, which has no queries and no other training. name: of the dataset."""
+    index = load_index(run)
+    rows = np.sort(sample_items(index, MAX_VECTORS))
+    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
+    views, features = views_of(quantizer), np.asarray(index.embeddings[rows], dtype=np.float32)
+    layouts = lay_out(views, features, [index.codes(rows)], [quantizer], seed)
+    keys = np.array([id_key(item.id) for item in index.items(rows)], dtype=np.int64)
+    run.publish(PART, Maps(views, layouts, keys, (), {0: name}, "", {}).save, ("fusion", "quantizer"))
+
+
 @dataclass(frozen=True)
 class DrawnItems:
     """The m items of the maps, by ascending key."""
@@ -137,13 +149,13 @@ def items_to_draw(index: Index, candidates: CandidateTable, root: Path, path: Pa
     return DrawnItems(keys[order], rows[order], candidate_rows[order])
 
 
-def sample_items(index: Index) -> np.ndarray:
+def sample_items(index: Index, most: int = 0) -> np.ndarray:
     """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
-    rows = np.arange(index.n)
-    if index.n <= MAX_ITEMS:
+    rows, most = np.arange(index.n), most or MAX_ITEMS
+    if index.n <= most:
         return rows
     by_id = np.lexsort(index.codes(rows).T[::-1])
-    return by_id[np.linspace(0, index.n - 1, MAX_ITEMS).astype(np.int64)]
+    return by_id[np.linspace(0, index.n - 1, most).astype(np.int64)]
 
 
 def sample_queries(collection: Collection, index: Index, seed: int) -> tuple[str, list[QuerySet]]:
@@ -208,19 +220,38 @@ def lay_out_views(
         fused.append(torch.cat([fusion(part.to(device)) for part in parts]))
         quantizers.append(ResidualQuantizer.load(trained.folder("quantizer")).to(device))
     codes = [_codes(model, z, modalities) for model, z in zip(quantizers, fused, strict=True)]
-    levels = quantizers[0].config.levels
-    depths = [*(depth for depth in DEPTHS if depth < levels), levels]
-    views = (View(), *(View(depth) for depth in depths), View(levels, contrastive=False))
+    views = (*views_of(quantizers[0]), View(quantizers[0].config.levels, contrastive=False))
+    return views, lay_out(views, fused[0].cpu().numpy(), codes, quantizers, seed)
+
+
+def views_of(quantizer: ResidualQuantizer) -> tuple[View, ...]:
+    """The features, some depths, and all codes."""
+    levels = quantizer.config.levels
+    return (View(), *(View(depth) for depth in DEPTHS if depth < levels), View(levels))
+
+
+def lay_out(
+    views: Sequence[View],
+    features: np.ndarray,
+    codes: Sequence[np.ndarray],
+    quantizers: Sequence[ResidualQuantizer],
+    seed: int,
+) -> np.ndarray:
+    """Features (p, d) and codes (p, M) of p points -> the layout of each view (v, p, 2).
+
+    codes, quantizers: of the run and, if a view is not contrastive, of the training without contrast.
+    """
     layouts = []
     for view in tqdm(views, desc="maps", unit="map"):
         if not view.depth:
-            layouts.append(first_layout(fused[0].cpu().numpy(), seed))
+            layouts.append(first_layout(features, seed))
             continue
         training = 0 if view.contrastive else 1
         distinct, group = np.unique(codes[training][:, : view.depth], axis=0, return_inverse=True)
-        vectors = quantizers[training].decode(torch.from_numpy(distinct).to(device)).cpu().numpy()
+        model = quantizers[training]
+        vectors = model.decode(torch.from_numpy(distinct.astype(np.int64)).to(model.codebook_0.device)).cpu().numpy()
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
-    return views, fill_square(np.stack(layouts))
+    return fill_square(np.stack(layouts))
 
 
 def compared_health(run: Run) -> dict[str, float]:

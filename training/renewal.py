@@ -31,6 +31,7 @@ def state(sources: Sequence[str]) -> str:
     """Names, sizes and times of all files of the sources, as a checksum."""
     states = []
     for name, folder in map(named, sources):
+        folder = folder if folder.is_dir() else folder.parent  # of a table
         for file in Folder(folder).files:
             with suppress(OSError):  # it is gone meanwhile, or a link to nothing
                 stat = (folder / file).stat()

@@ -26,7 +26,7 @@ HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "d
     ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
 )
 RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
-SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers", ".parquet"})
+SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 UNSUPPORTED_SUFFIXES = RAW.union(
     SHEETS,
     [".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".tga", ".pcx", ".ppm", ".pgm", ".pbm"],

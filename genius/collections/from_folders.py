@@ -85,12 +85,13 @@ def named(source: str) -> tuple[str, Path]:
     A folder in another script becomes `photos`. Raises UserError if NAME has no such character, or there is no folder.
     """
     name, equals, folder = source.rpartition("=")
-    is_folder = not equals or Path(source).is_dir()
-    if is_folder:
-        name, folder = os.path.basename(os.path.realpath(source)), source
+    is_path = not equals or Path(source).exists()
+    if is_path:
+        path = Path(os.path.realpath(source))
+        name, folder = path.name if path.is_dir() else path.stem, source
     if not folder:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
-    clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_folder
+    clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_path
     if not clean:
         raise UserError(f"{source!r} gives no dataset name of letters a to z, digits and _; write NAME=FOLDER with one")
     return clean, Path(folder)

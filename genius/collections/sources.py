@@ -1,4 +1,4 @@
-"""Read a source: a folder of images, with or without a table that describes them.
+"""Read a source: a folder of images, with or without a table that describes them, or the table itself, or a dataset.
 
 The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `metadata` files in its folders, or
 Karpathy's JSON file (karpathy.py), or one text file beside each image. README.md lists its fields.
@@ -7,13 +7,15 @@ Karpathy's JSON file (karpathy.py), or one text file beside each image. README.m
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
+from genius.collections.arrow import MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.folders import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
 from genius.collections.karpathy import find_karpathy, karpathy_rows
@@ -69,6 +71,10 @@ class Source:
     others: list[FileReport] = field(default_factory=list)  # the files that are no record's image, and missing ones
     missing: list[Record] = field(default_factory=list)  # whose images are not there
     notes: list[str] = field(default_factory=list)  # sentences about the table
+    unpacked: TemporaryDirectory | None = None  # the folder, where it is deleted with this object
+
+    def path_of(self, image: str) -> Path:
+        return self.folder / image
 
     def error(self, record: Record, message: str) -> UserError:
         """An error that names the record's line, or its image file if there is no table."""
@@ -79,10 +85,14 @@ class Source:
 
 def read_source(root: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
+    if batches := dataset_batches(root):
+        return _unpacked(batches, root)
+    chosen = [root.name] if root.is_file() and root.suffix.lower() in TABLES else []
+    root = root.parent if chosen else root
     if not root.is_dir():
-        raise UserError(f"{root} is not a folder; a source is a folder of images, with or without a table")
+        raise UserError(f"{root} is not a folder of images, nor a table of them ({', '.join(TABLES)})")
     folder, notes = Folder(root), list[str]()
-    karpathy, tables = find_karpathy(root), _find_tables(root, folder)
+    karpathy, tables = find_karpathy(root), chosen or _find_tables(root, folder)
     texts = {PAIRS, *tables}  # files that are used, besides images
     records, missing = list[Record](), list[Record]()
     if karpathy and not tables:
@@ -109,6 +119,19 @@ def read_source(root: Path) -> Source:
     pairs = root / PAIRS
     composed = list(_composed_pairs(pairs, [*records, *missing])) if pairs.is_file() else []
     return Source(root, table, records, composed, others, missing, list(dict.fromkeys(notes)))
+
+
+def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
+    """The records of a dataset, in a folder for the time being; errors name the dataset and its row."""
+    folder = TemporaryDirectory(prefix="genius-")
+    unpack(batches, Path(folder.name))
+    try:
+        source = read_source(Path(folder.name))
+    except UserError as error:
+        raise UserError(str(error).replace(str(Path(folder.name) / MANIFEST), str(origin))) from None
+    for record in source.records:
+        record.table = origin
+    return replace(source, unpacked=folder)
 
 
 def _find_tables(root: Path, folder: Folder) -> list[str]:
@@ -190,6 +213,13 @@ def _merge(
     there = set(files)
     missing += (record for record in by_image.values() if record.image not in there)
     return [record for record in by_image.values() if record.image in there]
+
+
+def read_rows(table: Path, notes: list[str]) -> Iterator[Record]:
+    """One record for each row of a table, in its order; it need not have a picture. Raises LineError."""
+    for number, image, texts, row in table_rows(table, notes, None):
+        name = next(iter(validate(IMAGE_CELLS, table, number, image).values()), "")
+        yield _record(table, number, name.replace("\\", "/"), texts, row, PurePosixPath())
 
 
 def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosixPath) -> str | None:

@@ -1,4 +1,4 @@
-"""Read the table of a source: CSV as spreadsheets write it, or JSONL, with the names that people give to columns."""
+"""Read the table of a source: CSV as spreadsheets write it, JSONL or Parquet, with the names people give to columns."""
 
 import csv
 import io
@@ -10,11 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from genius.collections.arrow import parquet_rows
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.lines import LineError, file_bytes, parse_object
 from genius.errors import quoted
 
-SUFFIXES = (".csv", ".tsv", ".jsonl")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 JSON = (".jsonl", ".json")
 SEPARATORS = ",;\t|"  # of a CSV file's cells
 COLUMNS = {  # field -> the names of its columns, the best first
@@ -40,23 +41,15 @@ def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool:
         return False
 
 
-def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool]) -> Iterator[Cells]:
+def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool] | None) -> Iterator[Cells]:
     """Yield the rows of a table. notes: gets sentences about what was recognized. Raises LineError.
 
-    is_picture: whether a cell names a picture, to find their column if it has another name than usual.
+    is_picture: whether a cell names a picture, to find their column if it has another name than usual; None: rows need
+    not name any.
     """
-    text, page = decoded(file_bytes(table), table)
-    lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
-    rows = _csv_rows(table, lines, notes)
-    if table.suffix.lower() in JSON:
-        rows = ((number, parse_object(table, number, line)) for number, line in lines)
-    if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
-        rows = _listed(table, text)
-    if page:
-        notes.append(code_page_note(table.name, page))
     found: dict[str, list[str]] = {}
     names: dict[tuple[str, ...], list[tuple[str, str]]] = {}  # keys of a row -> (name, field)
-    for number, row in rows:
+    for number, row in _rows(table, notes):
         keys = tuple(row)
         if keys not in names:
             names[keys] = _recognized(table, number, row, is_picture)
@@ -77,6 +70,21 @@ def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool])
         notes[-1] += "".join(f"; {field}: {shown[field]}" for field in ("attribute", "left out") if field in shown)
 
 
+def _rows(table: Path, notes: list[str]) -> Iterator[Row]:
+    """Number and cells of each row."""
+    if table.suffix.lower() == ".parquet":
+        return parquet_rows(table)
+    text, page = decoded(file_bytes(table), table)
+    if page:
+        notes.append(code_page_note(table.name, page))
+    if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
+        return _listed(table, text)
+    lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
+    if table.suffix.lower() in JSON:
+        return ((number, parse_object(table, number, line)) for number, line in lines)
+    return _csv_rows(table, lines, notes)
+
+
 def _listed(table: Path, text: str) -> Iterator[Row]:
     """The objects of a JSON list, by number."""
     try:
@@ -88,7 +96,7 @@ def _listed(table: Path, text: str) -> Iterator[Row]:
 
 
 def _recognized(
-    table: Path, number: int, row: dict[str, Any], is_picture: Callable[[str], bool]
+    table: Path, number: int, row: dict[str, Any], is_picture: Callable[[str], bool] | None
 ) -> list[tuple[str, str]]:
     """(name, field) for each column; the image is the best named one, every text column is a text."""
     names, plain = tuple(row), {name: plain_name(name) for name in row}
@@ -97,13 +105,13 @@ def _recognized(
         places = {plain_name(name): place for place, name in enumerate(known)}
         fits = sorted((places[plain[name]], name) for name in names if plain[name] in places)
         fields |= dict.fromkeys((name for _, name in (fits if field == "text" else fits[:1])), field)
-    if "image" not in fields.values():
+    if is_picture and "image" not in fields.values():
         fits = [name for name in names if isinstance(row[name], str) and is_picture(row[name])]
         if any(map(is_picture, fits)):
             message = "names a picture, not the columns; add a first row such as image,text"
             raise LineError(table, 1, f"the first row {message}")
         fields |= dict.fromkeys(sorted(fits, key=lambda name: "." not in row[name])[:1], "image")
-    if "image" not in fields.values():
+    if is_picture and "image" not in fields.values():
         expected = ", ".join(COLUMNS["image"][:6])
         raise LineError(
             table,

@@ -132,6 +132,8 @@ class Profiles:
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of this index, encoded on first use."""
         with self._encoding:
+            if self._vocabulary is None and not self.engine.has_encoder:
+                self._vocabulary = Vocabulary.empty(self.index.config.dim)
             if self._vocabulary is None:
                 is_picture = self.index.modalities == Modality.IMAGE
                 texts, pictures = np.flatnonzero(~is_picture), np.flatnonzero(is_picture)

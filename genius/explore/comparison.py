@@ -40,6 +40,11 @@ RANKER = SearchSystem(  # where the run has one
     "As on Search: a ranker trained for this collection orders what generation and the scan found.",
     SearchOptions(order="ranker"),
 )
+SCAN = SearchSystem(  # where codes have codewords
+    "Scan",
+    "Compares the query with every ID by the codes’ vectors (geometry), without the decoder.",
+    SearchOptions(mode="scan", order="score", decoder_weight=0.0),
+)
 SYSTEMS = (  # in the order shown
     SearchSystem(
         "Generation", "Writes IDs code by code (beam search); the scores of the IDs order their items.", GENERATED
@@ -49,11 +54,7 @@ SYSTEMS = (  # in the order shown
         "Stops once its beams hold few more items than there are beams; similarity (of the embeddings) orders them.",
         SearchOptions(mode="generate", order="cosine"),
     ),
-    SearchSystem(
-        "Scan",
-        "Compares the query with every ID by the codes’ vectors (geometry), without the decoder.",
-        SearchOptions(mode="scan", order="score", decoder_weight=0.0),
-    ),
+    SCAN,
     SearchSystem(
         "Decoder alone",
         "Writes IDs by the probabilities of the decoder only, as in the paper.",
@@ -117,7 +118,8 @@ class Comparison:
     @property
     def systems(self) -> tuple[SearchSystem, ...]:
         """In the order shown."""
-        return (*SYSTEMS[:2], RANKER, *SYSTEMS[2:]) if self.engine.has_ranker else SYSTEMS
+        systems = (*SYSTEMS[:2], RANKER, *SYSTEMS[2:]) if self.engine.has_ranker else SYSTEMS
+        return tuple(one for one in systems if self.engine.has_codewords or one is not SCAN)
 
     @property
     def built(self) -> bool:

@@ -91,6 +91,11 @@ class Vocabulary:
         vectors = directions(vectors - vectors.mean(0))
         return cls(words, vectors, center, np.quantile((pictures - center) @ vectors.T, 1 - NEAREST, axis=0))
 
+    @classmethod
+    def empty(cls, dim: int) -> Self:
+        """No words, where no encoder compares them with images."""
+        return cls((), np.empty((0, dim)), np.zeros(dim), np.empty(0))
+
     def shares(self, pictures: np.ndarray) -> np.ndarray:
         """(w,) for each word, the share of pictures (p, d) that are among the NEAREST to it of all."""
         return ((pictures - self.center) @ self.vectors.T > self.near).mean(0)

@@ -43,7 +43,7 @@ def describe_item(engine: Engine, row: int, neighbors: int = 8) -> dict[str, Any
             {"row": int(near), "item": neighbor, "cosine": float(cosine)}
             for near, neighbor, cosine in zip(rows, index.items(rows), cosines, strict=True)
         ],
-        "exact": index.n <= EXACT_ITEMS,
+        "exact": index.n <= EXACT_ITEMS or not engine.has_codewords,
     }
 
 
@@ -55,7 +55,7 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
     """
     index = engine.index
     vector = np.asarray(index.embeddings[row : row + 1], dtype=np.float32)  # (1, d)
-    if index.n <= EXACT_ITEMS:
+    if index.n <= EXACT_ITEMS or not engine.has_codewords:
         (cosines,), (rows,) = flat_search(index.embeddings, vector, k + 1)
     else:
         codes = torch.from_numpy(index.codes([row]).astype(np.int64)).to(engine.device)  # (1, M)
@@ -111,7 +111,8 @@ def interpolate(
     The item's embedding comes from the index; its z is computed from its thumbnail and text.
     Raises UserError for an invalid option.
     """
-    item_z = engine.encode([item_query(engine.index, row)]).z[0].cpu().numpy()
+    asked = engine.encode([item_query(engine.index, row)]) if engine.has_encoder else engine.vectors_of(row)
+    item_z = asked.z[0].cpu().numpy()
     stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
     embeddings = interpolated(embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)

@@ -36,7 +36,8 @@ def query_notes(engine: Engine, query: Query, match: str, holds: str = "", engli
         notes.append("That reads like a question about a picture: add one, or describe what you are looking for.")
     if found := NEGATION.search(text):
         notes.append(f"Words like “{found[0]}” are not understood; describe what you want instead.")
-    if len(text.split()) > SHORT and (words := engine.batcher.call(lambda: words_read(engine.encoder, query))):
+    long = engine.has_encoder and len(text.split()) > SHORT
+    if long and (words := engine.batcher.call(lambda: words_read(engine.encoder, query))):
         notes.append(f"Only the first {words} words are read: from “{text.split()[words]}” on, nothing counts.")
     return notes
 

@@ -29,7 +29,7 @@ def read_item_source(source: str, dataset: int) -> ItemSource:
     Raises UserError that names file and line of what cannot be used.
     """
     _name, equals, folder = source.rpartition("=")
-    root = Path(source if not equals or Path(source).is_dir() else folder)
+    root = Path(source if not equals or Path(source).exists() else folder)
     if (root / "cand_pool").is_dir():
         collection = Collection(root)
         return ItemSource(collection.all_candidates, collection.image_path)
@@ -55,4 +55,4 @@ def _of_folder(root: Path, dataset: int) -> ItemSource:
     ]
     apply_rules(draft, entries, source.pairs, missing=source.missing)
     items = [item for item, _, _ in draft.candidates()]
-    return ItemSource(lambda: items, root.joinpath, (*source.notes, *account(source.others)))
+    return ItemSource(lambda: items, source.path_of, (*source.notes, *account(source.others)))

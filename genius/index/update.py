@@ -35,6 +35,7 @@ from genius.index.store import Index
 from genius.index.versions import PART
 from genius.index.writing import MAX_EXAMPLES, THUMBNAIL_QUALITY, write_rows, write_segment
 from genius.locks import write_lock
+from genius.models.absent import expect_present
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -67,6 +68,8 @@ class Models:
         """Raises UserError if a part is missing or damaged."""
         run, chosen = Run(path), usable_device(device)
         folder = run.folder
+        expect_present(folder("encoder"))
+        expect_present(folder("quantizer"))
         return cls(
             Encoder.load(folder("encoder")).for_inference().to(chosen),
             Fusion.load(folder("fusion")).to(chosen),
@@ -75,7 +78,9 @@ class Models:
         )
 
     def check(self, run: Run) -> None:
-        """Raises UserError if the run was trained again since these models were loaded."""
+        """Raises UserError if the run was trained again since these models were loaded, or lacks one of them."""
+        expect_present(run.folder("encoder"))
+        expect_present(run.folder("quantizer"))
         loaded = self.run or run
         if any(loaded.digest(part) != run.digest(part) for part in ("encoder", "fusion", "quantizer")):
             raise UserError(

@@ -62,6 +62,8 @@ def format_health(health: dict[str, Any]) -> str:
     ]
     buckets = (
         f"{health['ids']} IDs for {health['items']} items, {health['items_alone']:.1%} alone in their bucket, "
-        f"largest bucket {health['largest_bucket']}; modality purity {health['modality_purity']:.1%}"
+        f"largest bucket {health['largest_bucket']}"
     )
+    if "modality_purity" in health:
+        buckets += f"; modality purity {health['modality_purity']:.1%}"
     return "\n".join([*lines, buckets])

@@ -23,6 +23,7 @@ from genius.errors import UserError
 from genius.hub import local_run
 from genius.index.store import Index
 from genius.index.versions import load_index
+from genius.models.absent import NoCodewords, NoEncoder, load_encoder, load_quantizer
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -75,9 +76,9 @@ class Engine:
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: Encoder | NoEncoder,
         fusion: Fusion,
-        quantizer: ResidualQuantizer,
+        quantizer: ResidualQuantizer | NoCodewords,
         decoder: IDDecoder,
         index: Index,
         device: torch.device | str = "cpu",
@@ -114,10 +115,10 @@ class Engine:
         """
         chosen, opened = usable_device(device), Run(local_run(run))
         folder = opened.folder
-        quantizer = ResidualQuantizer.load(folder("quantizer"))
-        if chosen.type == "cpu":
+        quantizer = load_quantizer(folder("quantizer"))
+        if chosen.type == "cpu" and not isinstance(quantizer, NoCodewords):
             compiling(quantizer.config.code_sizes)  # while the models load
-        encoder = Encoder.load(folder("encoder")).for_inference()
+        encoder = load_encoder(folder("encoder")).for_inference()
         fusion = Fusion.load(folder("fusion"))
         decoder = IDDecoder.load(folder("decoder"))
         index = load_index(opened)
@@ -150,7 +151,10 @@ class Engine:
         """Search once: finite weights may still compute what is not finite. Raises UserError."""
         try:
             batch = BatchOptions(self.resolved(SearchOptions(1, 1)), self.versions.current)
-            (result,) = self._search([Query(text="a")], batch)
+            if self.has_encoder:
+                (result,) = self._search([Query(text="a")], batch)
+            else:
+                (result,) = self._search_encoded([self.vectors_of(0)], batch)
             scores = [number for hit in result.hits for number in (*hit.log_probs, hit.cosine)]
             scores += [found.score for found in result.generated]
             sound = bool(result.hits) and bool(np.isfinite(np.concatenate([result.z, result.embedding, scores])).all())
@@ -170,13 +174,34 @@ class Engine:
         return self.versions.current.pool
 
     @property
+    def has_encoder(self) -> bool:
+        """Whether words and pictures can be searched with; otherwise only items can, by `vectors_of` them."""
+        return not isinstance(self.encoder, NoEncoder)
+
+    @property
+    def has_codewords(self) -> bool:
+        """Whether codes stand for vectors, so that IDs can be scanned and compared by geometry."""
+        return not isinstance(self.quantizer, NoCodewords)
+
+    @torch.inference_mode()
+    def vectors_of(self, row: int) -> EncodedQueries:
+        """An item of a run without an encoder as a query: its embedding, which is its fused feature, too."""
+        vector = np.asarray(self.index.embeddings[row : row + 1], dtype=np.float32)
+        return EncodedQueries.from_vectors(vector, vector)
+
+    @property
     def first_code_is_modality(self) -> bool:
         """Whether the first code of every ID is its modality, as published; otherwise the quantizer learned it."""
         return self.quantizer.config.modality_code == "forced"
 
     def resolved(self, options: SearchOptions) -> ResolvedOptions:
-        """The options as this run means them. Raises UserError if they ask for a ranker that it does not have."""
-        return resolve_options(options, self.has_ranker, self.decoder.config.decoder_weight)
+        """The options as this run means them. Raises UserError if they ask for what it does not have."""
+        resolved = resolve_options(options, self.has_ranker, self.decoder.config.decoder_weight)
+        if self.has_codewords:
+            return resolved
+        if resolved.mode == "scan":
+            raise UserError(NoCodewords.sentence)
+        return replace(resolved, mode="generate", decoder_weight=1.0)
 
     def follow(self, every: float = POLL_SECONDS) -> None:
         """Look for a newer index in the background at this interval, in seconds, while the engine lives.

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from PIL import Image
 from torch import Tensor
 
+from genius.models.absent import NoEncoder
 from genius.models.encoder import Encoder, Features
 
 CAPACITY = 256  # images; one vector each
@@ -24,7 +25,7 @@ class ImageFeatureCache:
     Not safe to share between threads: the engine's models run on one.
     """
 
-    def __init__(self, encoder: Encoder, capacity: int = CAPACITY):
+    def __init__(self, encoder: Encoder | NoEncoder, capacity: int = CAPACITY):
         self.encoder, self.capacity = encoder, capacity
         self._features: OrderedDict[bytes, Tensor] = OrderedDict()  # digest of a picture -> (d,), the last used last
 

@@ -14,6 +14,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from genius.errors import UserError
+from genius.models.absent import NoCodewords, NoEncoder
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
@@ -42,9 +43,9 @@ class Retriever:
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: Encoder | NoEncoder,
         fusion: Fusion,
-        quantizer: ResidualQuantizer,
+        quantizer: ResidualQuantizer | NoCodewords,
         decoder: IDDecoder,
         device: torch.device,
         decoder_dtype: str = "float32",
@@ -171,7 +172,10 @@ class Retriever:
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()
-        if self.quantizer.config.modality_code:  # a kind that the index lacks cannot be meant
+        if self.quantizer.config.modality_code in (
+            "forced",
+            "classifier",
+        ):  # a kind that the index lacks cannot be meant
             first_codes = first_codes * np.isin(np.arange(first_codes.shape[1]), version.index.modalities)
             first_codes /= first_codes.sum(1, keepdims=True).clip(np.finfo(np.float32).tiny)
         return [

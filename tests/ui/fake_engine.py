@@ -135,6 +135,7 @@ class FakeEngine:
 
     device = "cpu"
     has_ranker = False
+    has_encoder = has_codewords = True
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     first_code_is_modality = True
     batcher = SimpleNamespace(call=lambda _: None)  # an encoder that reads texts of any length

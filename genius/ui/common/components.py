@@ -16,6 +16,7 @@ from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.search.checks import MAX_TEXT
+from genius.search.engine import Engine
 from genius.ui.common.formatting import suggest_instructions
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.security import UPLOAD_LIFETIME
@@ -185,14 +186,16 @@ def present_targets(index: Index) -> list[tuple[str, str]]:
     return [("Auto", "any"), *((KINDS[modality], modality.name.lower()) for modality in present)]
 
 
-def weight_slider(weight: float, name: str) -> gr.Slider:
-    """The decoder's weight in a search. weight: the run's own. name: its elem_id."""
+def weight_slider(engine: Engine, name: str) -> gr.Slider:
+    """The decoder's weight in a search, hidden where codes have no codewords to be near to. name: its elem_id."""
+    weight = engine.decoder.config.decoder_weight
     return gr.Slider(
         0,
         1,
         value=weight,
         step=0.05,
         label="Decoder weight",
+        visible=engine.has_codewords,
         elem_id=name,
         info=f"1: IDs by the decoder, which predicts codes. 0: by distance to the codes. This run uses {weight:g}.",
     )

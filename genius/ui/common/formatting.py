@@ -124,7 +124,7 @@ def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
         "name": MODALITY_NAMES[item.modality],
         "label": item_label(item),
         "modality": item.modality.name.lower(),
-        "text": item.text,
+        "text": item.text or ("" if item.image else item_label(item)),  # a vector may have neither
         "picture": data_uri(picture) if picture else None,
         "provenance": provenance_view(provenance_of(item.source)),
     }
@@ -149,8 +149,9 @@ def is_web_address(text: str) -> bool:
 
 def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[str, Any]:
     """An item small enough for a grid, its text cut; figure: a number to show with it."""
-    text = item.text if len(item.text) <= LONGEST_EXCERPT else item.text[:LONGEST_EXCERPT].rstrip() + "…"
-    return {"row": row, **item_view(item, picture), "text": text, "figure": figure}
+    view = item_view(item, picture)
+    text = view["text"] if len(view["text"]) <= LONGEST_EXCERPT else view["text"][:LONGEST_EXCERPT].rstrip() + "…"
+    return {"row": row, **view, "text": text, "figure": figure}
 
 
 def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:

@@ -48,7 +48,7 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
         context.targets.append(target)
         k = gr.Slider(1, 50, value=10, step=1, label="Results per method")
         beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
-        weight = weight_slider(engine.decoder.config.decoder_weight, "compare-weight")
+        weight = weight_slider(engine, "compare-weight")
         hnsw = hnsw_choice(callbacks.comparison)
     with gr.Column(elem_id="compare-results"):
         panel = Panel("compare", "compare/compare.js")

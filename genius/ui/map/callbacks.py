@@ -85,10 +85,11 @@ class MapCallbacks:
         figure = map_figure(drawing).to_dict()
         if names := self.named_groups(palette):
             figure["data"].append(group_names(names, self.maps, number))
+        compared = self.maps.health and self.maps.views[number].depth == self.levels
         return (
             figure,
             view.map_note(palette, number, self.levels, query_missing=color == "query" and cosines is None),
-            view.health_table(self.maps, index.n) if self.maps.views[number].depth == self.levels else None,
+            view.health_table(self.maps, index.n) if compared else None,
             view.group_table(groups, palette.modalities, group_colors(groups, by_modality)),
         )
 

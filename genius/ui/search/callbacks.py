@@ -189,9 +189,12 @@ class SearchCallbacks:
         """Search, and return what the tab shows. Raises UserError."""
         several = len(request.queries) > 1
         options = search_options(*settings, at_most=RESULTS_PER_COLUMN if several else None)
-        query = request.query
+        query, traced = request.query, replace(options, trace=True)
         with record_search(query, self.engine.resolved(options).mode, len(request.queries)):
-            results = self.engine.search(request.queries, replace(options, trace=True))
+            if request.row is None or self.engine.has_encoder:
+                results = self.engine.search(request.queries, traced)
+            else:
+                results = self.engine.search_encoded(self.engine.vectors_of(request.row), traced)
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
         answers = tuple(
             LastQuery(

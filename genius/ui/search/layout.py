@@ -33,6 +33,7 @@ from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
+NO_SCAN = "These IDs were made elsewhere and have no codewords, so they cannot be scanned."
 RANKER_NOTE = "The ranker learned what fits in this collection. "
 SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
@@ -69,6 +70,8 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     shared = context.shared
     stored = gr.BrowserState([], storage_key=f"genius-searches-{context.served.name}", secret=SECRET)
     answers, newest = gr.State(()), gr.State(Newest())
+    if not context.engine.has_encoder:
+        gr.Markdown(context.engine.encoder.sentence)
     with gr.Column(elem_id="search"):
         with gr.Column(elem_id="ask"):
             form = form_for(context)
@@ -167,14 +170,16 @@ def form_for(context: Context) -> Form:
                 "as the IDs were found, without a look at the items.",
                 elem_id="order",
             )
+            ways = [("Both", "both"), ("Generate", "generate"), ("Scan", "scan")]
             mode = gr.Radio(
-                [("Both", "both"), ("Generate", "generate"), ("Scan", "scan")],
-                value="both",
+                ways if engine.has_codewords else ways[1:2],
+                value="both" if engine.has_codewords else "generate",
                 label="Find by",
-                info="Generate writes IDs code by code, as in the paper. Scan compares the question with every ID.",
+                info="Generate writes IDs code by code, as in the paper. "
+                + ("Scan compares the question with every ID." if engine.has_codewords else NO_SCAN),
                 elem_id="mode",
             )
-            weight = weight_slider(engine.decoder.config.decoder_weight, "weight")
+            weight = weight_slider(engine, "weight")
         with gr.Accordion("History", open=False, elem_id=HISTORY, elem_classes="popover") as history:
             past = Panel("history", "search/history.js", {"entries": []})
     settings = [beams, k, order, mode, target, weight]

@@ -1,0 +1,143 @@
+"""IDs of anybody's making: read a table of items and their codes, and say how healthy the codes are.
+
+    from genius.metrics.codebook import health
+    print(health("ids.csv", labels="category"))
+
+A table is a CSV, TSV, JSONL or Parquet file or a data frame with a column of names (`id`, `item`, …, else the first)
+and one column `codes` (a list, or a text such as `12 7 255` or `<a_12><b_7><c_255>`) or a column for each level (`c0`,
+`code_1`, …); a JSON object of names and codes; or an array (n, M), also in a .npy file, whose rows are the items.
+
+Shapes: n items, M levels.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from genius.errors import UserError
+from genius.metrics.code_health import format_health, table_health
+from genius.metrics.factor_agreement import adjusted_mutual_information
+from genius.trie.ids import IDTable, check_code_sizes
+
+CODES = ("codes", "code", "semanticid", "semanticids", "semids", "sid", "sids")  # columns with the whole ID
+NAMES = ("id", "item", "itemid", "did", "iid", "asin", "name")  # of items, the best first
+LEVEL = re.compile(r"(?:c|code|codes|level|sid|semantic_?id|sem_?id)?_?(\d+)", re.IGNORECASE)  # a column of one level
+
+Table = str | Path | pd.DataFrame | np.ndarray
+
+
+@dataclass(frozen=True)
+class IDs:
+    """The codes of n items."""
+
+    codes: np.ndarray  # (n, M) int64
+    names: np.ndarray | None  # (n,) str; None: items have only numbers
+    frame: pd.DataFrame | None  # all columns of the table
+
+    @property
+    def code_sizes(self) -> tuple[int, ...]:
+        """Codes at each level, as far as the table shows: one more than the largest."""
+        return tuple((self.codes.max(0) + 1).tolist())
+
+
+class Health(dict[str, Any]):
+    """The figures of `table_health` and, of labels, `agreement`: for each level the adjusted mutual information with
+    them, 0 by chance and 1 at best. Printed, a few lines."""
+
+    def __str__(self) -> str:
+        lines = [format_health(self)]
+        if "agreement" in self:
+            lines.append("agreement with the labels: " + "  ".join(f"{value:.2f}" for value in self["agreement"]))
+        return "\n".join(lines)
+
+
+def health(table: Table, labels: str | Any = None, sizes: tuple[int, ...] | None = None) -> Health:
+    """How many codes of each level are used and how evenly, how many items share an ID, and do codes go with labels?
+
+    labels: a column of the table, or one label for each item. sizes: codes at each level; None: as many as the table
+    shows, so that codes above the largest are not known to be dead. Raises UserError for a table that does not fit.
+    """
+    ids = read_ids(table)
+    modalities = np.zeros(len(ids.codes), dtype=np.uint8)
+    found = Health(table_health(IDTable.build(ids.codes, sizes or ids.code_sizes), modalities))
+    del found["modality_purity"]  # these may be codes of anything
+    if isinstance(labels, str):
+        if ids.frame is None or labels not in ids.frame:
+            columns = [] if ids.frame is None else ids.frame.columns
+            raise UserError(f"there is no column {labels!r}; the table has {', '.join(map(str, columns)) or 'none'}")
+        labels = ids.frame[labels]
+    if labels is not None:
+        values = pd.factorize(np.asarray(labels), use_na_sentinel=False)[0]
+        found["agreement"] = [adjusted_mutual_information([values], level)[0] for level in ids.codes.T]
+    return found
+
+
+def read_ids(table: Table) -> IDs:
+    """Raises UserError that says what does not fit."""
+    where = table if isinstance(table, str | Path) else "the table"
+    try:
+        if not isinstance(table, pd.DataFrame | np.ndarray):
+            table = _read(Path(table))
+        if isinstance(table, np.ndarray):
+            return IDs(_checked(table), None, None)
+        codes, used = _codes(table)
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"{where} is no table of items and their codes ({reason})") from None
+    plain = {_plain(name): name for name in table.columns}
+    others = [name for name in table.columns if name not in used]
+    name = next((plain[name] for name in NAMES if name in plain and plain[name] in others), next(iter(others), None))
+    return IDs(codes, None if name is None else table[name].astype(str).to_numpy(dtype=object), table)
+
+
+def _read(file: Path) -> pd.DataFrame | np.ndarray:
+    kind = file.suffix.lower()
+    if kind == ".npy":
+        return np.load(file, allow_pickle=False)
+    if kind == ".json":
+        codes = json.loads(file.read_text())
+        return pd.DataFrame({"id": list(codes), "codes": [" ".join(map(str, code)) for code in codes.values()]})
+    if kind == ".jsonl":
+        return pd.read_json(file, lines=True, dtype=False)
+    if kind == ".parquet":
+        return pd.read_parquet(file)
+    if kind in (".csv", ".tsv"):
+        return pd.read_csv(file, sep="," if kind == ".csv" else "\t", dtype_backend="numpy_nullable")
+    raise ValueError("expected .csv, .tsv, .jsonl, .json, .parquet or .npy")
+
+
+def _codes(table: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
+    """Codes (n, M) and the columns that have them. Raises ValueError."""
+    plain = {_plain(name): name for name in table.columns}
+    if whole := next((plain[name] for name in CODES if name in plain), None):
+        column = table[whole]
+        if len(column) and not isinstance(column.iloc[0], str):
+            return _checked(np.array(column.tolist())), [whole]
+        counts = column.str.count(r"\d+")
+        if len(set(counts)) > 1:
+            row = int((counts != counts.iloc[0]).to_numpy().argmax())
+            raise ValueError(f"row {row} has {counts[row]} codes, the first {counts.iloc[0]}")
+        numbers = np.array(re.findall(r"\d+", "\n".join(column)), dtype=np.int64)
+        return _checked(numbers.reshape(len(table), -1)), [whole]
+    levels = {name: int(match[1]) for name in table.columns if (match := LEVEL.fullmatch(str(name)))}
+    if not levels:
+        raise ValueError(f"no column is codes, c0, code_1 or the like: {', '.join(map(str, table.columns))}")
+    names = sorted(levels, key=lambda name: levels[name])
+    return _checked(table[names].to_numpy()), names
+
+
+def _checked(codes: np.ndarray) -> np.ndarray:
+    whole = codes.astype(np.int64)
+    if codes.ndim != 2 or not codes.size or (whole != codes).any() or whole.min() < 0:
+        raise ValueError("expected whole numbers from 0 on, equally many for each item")
+    check_code_sizes((whole.max(0) + 1).tolist())
+    return whole
+
+
+def _plain(name: Any) -> str:
+    return re.sub(r"[\s_-]+", "", str(name).lower())

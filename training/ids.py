@@ -1,0 +1,189 @@
+"""Serve the items of a run under IDs that somebody else made: index them, and train a decoder of them.
+
+    python -m training.ids TABLE RUN NEW [--set decoder.epochs=3]
+
+TABLE names items and their codes (genius/metrics/codebook.py): RQ-VAE, hierarchical k-means, any numbers. It names them
+as RUN does, or by the `id` of the table that RUN was made from; a .npy file has the rows of RUN. NEW shares encoder and
+items with RUN. Its IDs have no codewords, so nothing can be scanned, added, or compared by geometry. The decoder learns
+from the queries of RUN, if it was trained on any, or else from every item as its own query.
+
+Shapes: n items, M levels, q queries.
+"""
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.evaluation.arguments import add_device, add_seed, command_parser
+from genius.files import disk_errors_explained, link_files, link_or_copy
+from genius.index.store import Index
+from genius.index.update import ROW_FILES
+from genius.index.versions import PART, load_index
+from genius.index.writing import write_rows
+from genius.metrics.codebook import health, read_ids
+from genius.models.absent import NoCodewords, NoCodewordsConfig
+from genius.run import Run
+from genius.runtime import usable_device
+from genius.schema import Modality, source_fields
+from genius.trie.ids import pack
+from training import decoder
+from training.block_index import embedding_as_it_is
+from training.checkpoint import fingerprint
+from training.command_line import add_set_argument, expect_run
+from training.decoder import TargetIDs
+from training.distributed import run_alone
+from training.features import FeatureSet, share_features
+from training.pairs import CandidateTable, Pairs
+from training.presets import SMALL, settings_for
+from training.settings import with_stage_changes
+from training.stage import RESUME, only_trainer, recorded_settings
+
+VALIDATED = 500  # items that choose the epoch, where there are no queries
+SPLITS = ("train", "val")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = command_parser("training.ids", __doc__)
+    parser.add_argument("table", type=Path, help="items and their codes: .csv, .tsv, .jsonl, .json, .parquet or .npy")
+    parser.add_argument("run", type=Path, help="a run, whose items they are")
+    parser.add_argument("new", type=Path, help="the run to make")
+    add_seed(parser, "all random choices")
+    add_device(parser)
+    add_set_argument(parser)
+    options = parser.parse_args(arguments)
+    expect_run(options.run)
+    device = str(usable_device(options.device))
+    with only_trainer(options.new), disk_errors_explained(options.new, RESUME):
+        serve_ids(options.table, Run(options.run), options.new, options.set, options.seed, device)
+    print(f"done: {shlex.join(['python', 'app.py', '--run', str(options.new)])}")
+
+
+def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: int, device: str) -> None:
+    """Raises UserError if the table does not fit the run, or another run is at `path`."""
+    index = load_index(run)
+    codes = codes_of_items(table, index)
+    sizes, new = tuple((codes.max(0) + 1).tolist()), Run(path)
+    origin = fingerprint(checksum(codes), run.digest("encoder"), run.digest(PART))
+    if new.manifest["parts"] and new.manifest.get("ids") != origin:
+        raise UserError(f"{path} was made of something else; name another directory")
+    if new.is_current("decoder"):
+        return
+    print(health(codes), flush=True)
+    new.record(ids=origin, collection=run.manifest.get("collection", ""), preset="ids")
+    new.publish("encoder", partial(link_files, run.folder("encoder")))
+    new.publish("fusion", embedding_as_it_is(index.config.dim).save, ("encoder",))
+    new.publish("quantizer", NoCodewords(NoCodewordsConfig(index.config.dim, sizes)).save, ("encoder", "fusion"))
+    write = partial(write_index_of, run.folder(PART), index, codes, sizes)
+    new.publish(PART, write, ("encoder", "fusion", "quantizer"))
+
+    data, val, rows = query_sets(run, new, index) or item_sets(index, seed)
+    settings = settings_for(replace(SMALL, seed=seed), index.config.dim, index.n, len(data.pairs)).decoder
+    shape = {"levels": len(sizes), "sizes": sizes, "geometry": False}
+    settings = replace(
+        settings, decoder=replace(settings.decoder, **shape), decoder_weights=(1.0,), self_queries=rows is not None
+    )
+    settings = with_stage_changes(replace(SMALL, decoder=settings), *changes).decoder
+    by_candidate = codes if rows is None else codes[rows]
+    targets = TargetIDs(by_candidate, None, new.digest("fusion"), origin)
+    model, checkpoints = decoder.fit(new, data, val, targets, settings, seed, device)
+    new.publish("decoder", partial(model.save, half=settings.half), ("quantizer",))
+    checkpoints.clear()
+
+
+def codes_of_items(table: Path, index: Index) -> np.ndarray:
+    """(n, M) the codes of the items of an index. Raises UserError if some have none, or two."""
+    ids = read_ids(table)
+    if ids.names is None:
+        if len(ids.codes) != index.n:
+            raise UserError(f"{table} has {len(ids.codes):,} rows, the run {index.n:,} items; expected one for each")
+        return ids.codes
+    names = pd.Index(ids.names)
+    if not names.is_unique:
+        raise UserError(f"{table} has two rows for {names[names.duplicated()][0]!r}; leave one of them out")
+    items = index.items(range(index.n))
+    by_id = names.get_indexer([item.id for item in items])
+    by_source = names.get_indexer([str(source_fields(item.source).get("id", "")) for item in items])
+    place = max(by_id, by_source, key=lambda found: int((found >= 0).sum()))
+    if missing := np.flatnonzero(place < 0).tolist():
+        raise UserError(
+            f"{table} has no codes for {len(missing):,} of {index.n:,} items, such as {items[missing[0]].id}; name "
+            "items as the run does, or by the id of the table that it was made from"
+        )
+    return ids.codes[place]
+
+
+def write_index_of(source: Path, index: Index, codes: np.ndarray, sizes: tuple[int, ...], folder: Path) -> None:
+    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked."""
+    for file in (file for file in source.rglob("*") if file.is_file() and file.name not in ROW_FILES):
+        link = folder / file.relative_to(source)
+        link.parent.mkdir(exist_ok=True)
+        link_or_copy(file, link)
+    config = replace(index.config, code_sizes=sizes)
+    write_rows(folder, config, pack(codes, sizes), index.modalities, None, index.places.kept)
+
+
+Sets = tuple[FeatureSet, FeatureSet, np.ndarray | None]  # training, validation, and the item of each candidate
+
+
+def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
+    """The queries that the run was trained on; None if there are none, or not every candidate of theirs is an item."""
+    if not (run.path / "features" / "train" / "progress.json").exists():
+        return None
+    collection, seed = Collection(Path(run.manifest["collection"])), recorded_settings(run).seed
+    candidates = CandidateTable.read(collection)
+    rows = candidates.rows([item.id for item in index.items(range(index.n))])
+    if len(candidates) != index.n or (rows < 0).any():
+        return None
+    share_features(run, new.path)
+    data, val = (FeatureSet.read(new, collection, candidates, split, seed) for split in SPLITS)
+    fusion = embedding_as_it_is(index.config.dim)
+    for files in (data.candidate_files, data.query_files, val.query_files):
+        files.fuse(fusion, new.digest("fusion"))
+    return data, val, np.argsort(rows)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Embeddings in place of FeatureFiles."""
+
+    embedding: np.ndarray  # (n, d)
+    phrasings: int = 1
+
+    @property
+    def progress(self) -> dict[str, str]:
+        return {"facts": checksum(self.embedding)}
+
+    def fused(self, digest: str) -> np.ndarray:
+        """(n, 1, d)."""
+        return self.embedding[:, None]
+
+
+def item_sets(index: Index, seed: int) -> Sets:
+    """Every item as its own query, and some of them to choose the epoch."""
+    vectors = np.asarray(index.embeddings)
+    candidates = CandidateTable(np.arange(index.n), index.modalities)
+
+    def of(rows: np.ndarray) -> FeatureSet:
+        q = len(rows)
+        names = [""] * q, [None] * q, [[""]] * q, np.zeros(q, dtype=np.int64), ["items"], [int(Modality.IMAGE)]
+        pairs = Pairs(*names, np.arange(q + 1), rows)
+        return FeatureSet(candidates, pairs, Vectors(vectors[rows]), Vectors(vectors))
+
+    everything = np.arange(index.n)
+    return of(everything), of(np.random.default_rng(seed).permutation(everything)[:VALIDATED]), None
+
+
+def checksum(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+
+
+if __name__ == "__main__":
+    run_alone(main)
