@@ -129,7 +129,7 @@ def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
     page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
 
 
-def test_a_code_is_found_opened_noted_and_embedded(opened, visit, served, monkeypatch):
+def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
     page = opened(width=390)
     page.fill("#codes-words textarea, #codes-words input", "red boat")
     page.press("#codes-words textarea, #codes-words input", "Enter")
@@ -148,7 +148,7 @@ def test_a_code_is_found_opened_noted_and_embedded(opened, visit, served, monkey
     monkeypatch.setattr(CodeSearch, "by_chance", lambda self: (0,))
     page.get_by_role("button", name="A random one").click()
     page.wait_for_url("**code=0")
-    embedded = visit(f"/?tab=codes&code={key}&embed=1")
-    embedded.locator("#codes-near .found").first.wait_for()
+    page.goto(f"{served.url}/?tab=codes&code={key}&embed=1")
+    page.locator("#codes-near .found").first.wait_for()
     for part in ("#header", "#tabs > .tab-wrapper", "footer", "#codes-find"):
-        assert not embedded.locator(part).is_visible()
+        assert not page.locator(part).is_visible()
