@@ -37,7 +37,7 @@ class TargetedInstruction:
     target: Annotated[Modality, BeforeValidator(lambda name: Modality.from_mbeir(str(name)))]
 
 
-class Record(BaseModel):
+class ListedExample(BaseModel):
     """An example in the list; its picture is a file of the same folder."""
 
     model_config = LOOSE
@@ -54,7 +54,7 @@ class Record(BaseModel):
         return Example(self.title, self.text, picture, self.asked)
 
 
-Records = Annotated[list[Record], Field(max_length=MAX_EXAMPLES)]
+ListedExamples = Annotated[list[ListedExample], Field(max_length=MAX_EXAMPLES)]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read_examples(run: Path) -> tuple[Example, ...]:
     if not file.parent.exists():
         return ()
     try:
-        return tuple(record.opened(file.parent) for record in read_json(file, Records))
+        return tuple(record.opened(file.parent) for record in read_json(file, ListedExamples))
     except (OSError, ValueError) as error:
         raise UserError(
             f"{file} cannot be shown ({one_line(error)}); write the examples again or delete {file.parent}"

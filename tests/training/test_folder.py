@@ -353,7 +353,7 @@ def test_a_model_needs_both_architecture_and_weights(tmp_path, capsys, options, 
         ("seed=3", "expected --seed 3"),
         ("quantizer.epochs=3", "nothing is trained with it; add --train"),
         ("decoder.epoch=3", "there is no 'epoch'"),
-        ("decoder.batch=1", "batch at least 2"),
+        ("decoder.batch=1", "batch: Input should be greater than or equal to 2"),
     ],
 )
 def test_a_setting_that_cannot_be_changed_is_refused_before_anything_is_made(tmp_path, change, message):

@@ -69,9 +69,9 @@ class CodeFinder:
         }
 
 
-def find_form() -> tuple[gr.Textbox, UploadedImage, gr.Button, Panel]:
-    """The words, the picture, the button and the codes that are found."""
-    with gr.Row(elem_id="codes-find"):
+def find_form(visible: bool) -> tuple[gr.Textbox, UploadedImage, gr.Button, Panel]:
+    """The words, the picture, the button and the codes that are found; visible where an encoder reads them."""
+    with gr.Row(elem_id="codes-find", visible=visible):
         words = gr.Textbox(
             label="Which codes mean …",
             placeholder="wheel",

@@ -23,7 +23,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
         "have in common.",
     )
-    words, picture, go, found = find_form()
+    words, picture, go, found = find_form(context.engine.has_encoder)
     with gr.Row(elem_id="codes-ask"):
         pattern = gr.Textbox(
             label="Codes that an ID begins with; * stands for any",
