@@ -55,5 +55,5 @@ def test_a_user_error_is_one_line_on_stderr(tmp_path):
     ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert ended.returncode == 2 and ended.stdout == ""
     assert ended.stderr == (
-        f"error: {tmp_path / 'nowhere'} is not a folder; a source is a folder of images, with or without a table\n"
+        f"error: {tmp_path / 'nowhere'} is not a folder of images, nor a table of them (.csv, .tsv, .jsonl, .parquet)\n"
     )

@@ -12,6 +12,7 @@ from tests.search.tiny import tiny_encoder
 INSTRUCTIONS = [(0, 1, "Show me a photo of it.")]
 ENGINE = SimpleNamespace(
     encoder=tiny_encoder(),
+    has_encoder=True,
     batcher=SimpleNamespace(call=lambda function: function()),
     index=SimpleNamespace(instructions=INSTRUCTIONS),
 )
