@@ -87,5 +87,6 @@ def test_the_help_of_a_command_says_the_name_under_which_it_was_called(name, cap
 
 def test_requirements_are_those_of_the_package_and_its_extras():
     listed = (ROOT / "requirements.txt").read_text().splitlines()
-    declared = PROJECT["dependencies"] + sum(PROJECT["optional-dependencies"].values(), [])
+    extras = PROJECT["optional-dependencies"].values()
+    declared = [*PROJECT["dependencies"], *(requirement for extra in extras for requirement in extra)]
     assert sorted(line.partition("#")[0].strip() for line in listed) == sorted(declared)

@@ -39,9 +39,10 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     page.go_back()
     page.locator("#summary .sentence").wait_for(state="detached")
     assert not page.input_value("#text textarea") and not page.locator("#cards .card").count()
-    for _ in range(3):
+    for words in ("“mug”", "“bowl”"):
         page.go_forward()
-        page.wait_for_timeout(200)
+        shows(page, words)
+    page.go_forward()
     chosen(page, "Codes")
     page.reload()
     chosen(page, "Codes")
