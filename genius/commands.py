@@ -1,5 +1,7 @@
 """The subcommands of `genius`, and the words by which a command was started."""
 
+import argparse
+
 SUBCOMMANDS = {  # name: the module that does it, and what it does
     "folder": ("training.folder", "make folders of images searchable"),
     "collections": ("genius.collections", "build a collection from folders, or check one"),
@@ -32,3 +34,12 @@ def usage(module: str, doc: str) -> str:
 def subcommand_list() -> str:
     width = max(map(len, SUBCOMMANDS))
     return "\n".join(f"  genius {name:{width}}  {purpose}" for name, (_, purpose) in SUBCOMMANDS.items())
+
+
+def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
+    """A parser for `python -m module`, with the module's docstring, up to its shapes, as help text."""
+    return argparse.ArgumentParser(
+        prog=program(module),
+        description=usage(module, doc.split("\n\nShapes:")[0]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )

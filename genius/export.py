@@ -14,7 +14,6 @@ A site numbers the items in the order of their IDs, so the items of a code are a
 Shapes: n items, M levels, s items of a block.
 """
 
-import argparse
 import json
 import shutil
 from base64 import b64encode
@@ -27,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from genius.commands import program, usage
+from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.explore.code_names import Names, read_names
 from genius.explore.code_patterns import format_pattern
@@ -45,11 +44,7 @@ SITE = Path(__file__).with_name("site")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog=program("genius.export"),
-        description=usage("genius.export", __doc__),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("genius.export", __doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a trained run")
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("table", type=Path, nargs="?", metavar="OUT.parquet", help="write the items into this file")

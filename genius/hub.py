@@ -7,7 +7,6 @@ Both name every file that they send or fetch: those of the manifest, whose check
 where they lie in the run, its reports, examples and credits.
 """
 
-import argparse
 import json
 import re
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-from genius.commands import program, usage
+from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error, quoted
 from genius.models.model_hubs import is_hub_unreachable
 from genius.reading import one_line
@@ -47,11 +46,7 @@ engine.search("what you look for")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog=program("genius.hub"),
-        description=usage("genius.hub", __doc__),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("genius.hub", __doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a trained run")
     parser.add_argument("repo", metavar="USER/NAME", help="where it is stored on the hub")
     parser.add_argument("--private", action="store_true", help="for yourself alone, if the hub does not have it yet")

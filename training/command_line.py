@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
+from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_integer
+from genius.evaluation.arguments import add_device, add_seed, parse_integer
 from genius.run import Run
 from genius.runtime import usable_device
 from training.distributed import default_workers, init_distributed

@@ -30,8 +30,9 @@ import torch
 from genius.collections.from_folders import build, named
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
+from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import add_device, add_seed, command_parser
+from genius.evaluation.arguments import add_device, add_seed
 from genius.explore.code_names import PART as NAMES
 from genius.explore.code_names import CodeName, read_names, save_names
 from genius.explore.query_notes import is_english

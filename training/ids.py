@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 from genius.collections.mbeir import Collection
+from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_device, add_seed, command_parser
+from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, link_files, link_or_copy
 from genius.index.store import Index
 from genius.index.update import ROW_FILES

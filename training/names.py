@@ -11,7 +11,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from genius.evaluation.arguments import add_device, command_parser
+from genius.commands import command_parser
+from genius.evaluation.arguments import add_device
 from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
 from genius.runtime import usable_device

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.layout import TASKS
+from genius.commands import command_parser
 from genius.evaluation import __main__ as evaluation
-from genius.evaluation.arguments import command_parser
 from genius.runtime import usable_device
 from training.distributed import run_alone
 from training.presets import TOY

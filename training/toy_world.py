@@ -31,8 +31,9 @@ from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.from_folders import RowCount, write_draft
 from genius.collections.layout import TASKS
 from genius.collections.writer import CollectionWriter, new_collection
+from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_seed, command_parser
+from genius.evaluation.arguments import add_seed
 from training.distributed import run_alone
 
 SCENES = 1500  # of each dataset

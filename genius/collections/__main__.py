@@ -1,29 +1,24 @@
 """Build a collection (a directory in M-BEIR format) from folders of images, or check one.
 
-python -m genius.collections SOURCE... DEST      each SOURCE is FOLDER or NAME=FOLDER
+python -m genius.collections SOURCE... DEST      each SOURCE is a folder or a table, or NAME=SOURCE
 python -m genius.collections --benchmark SOURCE... DEST    with the queries of M-BEIR's benchmarks
 python -m genius.collections --check DIR [--images]
 """
 
-import argparse
 from collections import Counter
 from pathlib import Path
 
 from genius.collections.checker import Checker, LineWarning
 from genius.collections.from_folders import build
 from genius.collections.lines import LineError
-from genius.commands import program, usage
+from genius.commands import command_parser
 from genius.errors import exit_on_user_error
 
 SHOWN = 10  # problems printed per file; one bad file may have millions
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog=program("genius.collections"),
-        description=usage("genius.collections", __doc__),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("genius.collections", __doc__)
     parser.add_argument(
         "--check",
         metavar="DIR",

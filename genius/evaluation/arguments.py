@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
-from genius.commands import program, usage
+from genius.commands import command_parser
 from genius.errors import UserError
 from genius.run import Run
 from genius.runtime import keep_freed_memory
@@ -18,15 +18,6 @@ from genius.schema import DECODER_DTYPES
 from genius.search.engine import Engine
 
 Options = TypeVar("Options")
-
-
-def command_parser(module: str, doc: str) -> argparse.ArgumentParser:
-    """A parser for `python -m module`, with the module's docstring, up to its shapes, as help text."""
-    return argparse.ArgumentParser(
-        prog=program(module),
-        description=usage(module, doc.split("\n\nShapes:")[0]),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
 
 
 def command_line(module: str, arguments: Sequence[str]) -> str:

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from genius.collections.layout import TASKS
+from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
-from genius.evaluation.arguments import command_line, command_parser
+from genius.evaluation.arguments import command_line
 from genius.evaluation.evaluate import Evaluation, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
 from genius.evaluation.instructions import PhrasedRow

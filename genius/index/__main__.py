@@ -6,13 +6,12 @@ python -m genius.index RUN check             are the files whole, do the codes s
 python -m genius.index RUN compact           merge all segments into one, without removed items
 """
 
-import argparse
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from genius.commands import program, usage
+from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.index import update
 from genius.index.check import TRAINING, DriftReport, advice, description, problems
@@ -25,11 +24,7 @@ SHOWN = 10  # ids or problems
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog=program("genius.index"),
-        description=usage("genius.index", __doc__),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("genius.index", __doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="a directory made by python -m training")
     commands = parser.add_subparsers(dest="command", required=True)
     adding = commands.add_parser("add", help="encode, quantize and insert the items that the index does not hold yet")

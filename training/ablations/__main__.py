@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
-from genius.evaluation.arguments import add_device, command_line, command_parser, parse_integers, parse_positive
+from genius.commands import command_parser
+from genius.evaluation.arguments import add_device, command_line, parse_integers, parse_positive
 from genius.reports import Report, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory, usable_device

@@ -30,8 +30,9 @@ from timm.data import ImageNetInfo
 
 from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
+from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_device, add_seed, command_parser, parse_positive
+from genius.evaluation.arguments import add_device, add_seed, parse_positive
 from genius.evaluation.match import match_table
 from genius.evaluation.paper import read_published as read_table
 from genius.index.store import Index

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from genius.evaluation.arguments import command_parser
+from genius.commands import command_parser
 from genius.runtime import usable_device
 from training.distributed import run_alone
 from training.photos.collection import SHIPPED, build_photo_collection

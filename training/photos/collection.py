@@ -19,8 +19,8 @@ from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import candidate_line, new_collection
+from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import command_parser
 from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
 from training.photos.photo_rows import own_texts, photo_rows, scene_rows

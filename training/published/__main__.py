@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import command_parser
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion

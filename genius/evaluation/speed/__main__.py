@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 
 from genius.collections.mbeir import Collection
+from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
     add_beams,
@@ -27,7 +28,6 @@ from genius.evaluation.arguments import (
     add_device,
     add_seed,
     command_line,
-    command_parser,
     options_of,
     parse_integers,
     parse_positive,
