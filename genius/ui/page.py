@@ -81,7 +81,8 @@ def build(engine: Engine, served: ServedRun) -> Page:
             (shared.map_view, "map"),
             (shared.compare_example, "compare"),
         ):
-            signal.sent(None, None, tabs, **UNQUEUED, js=links.SELECT_TAB.format(f"genius.openTab({opened_tab!r})"))
+            opening = links.SELECT_TAB.format(f"genius.openTab({opened_tab!r}, signal)")
+            signal.sent(None, signal, tabs, **UNQUEUED, js=opening)
         with tabs:
             for name, entry in TABS.items():
                 with gr.Tab(entry.label, id=name, elem_id=f"tab-{name}") as tab:

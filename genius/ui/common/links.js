@@ -6,8 +6,8 @@ window.genius = (() => {
   const FORM = ['#text textarea', '#instruction input'];
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
   const shown = {tour: '', tab: 'search', search: {}, codes: null};
-  const restoring = new Set();    // parts whose signal does not open their tab, because the address names the tab
-  const expected = new Set();     // parts whose next change belongs to an entry that there is already
+  const expected = {};    // parts whose next change belongs to an entry that there is already -> the values asked for
+  const expect = (part, value) => (expected[part] ??= []).push(value);
   let timer, isNew = false, opening = false;
 
   const read = () => {
@@ -26,7 +26,10 @@ window.genius = (() => {
     isNew = false;
   };
   const change = (part, value) => {
-    const belongs = expected.delete(part) || shown[part] === null || (shown.tour ? part !== 'tour' : !['tour', 'tab', shown.tab].includes(part));
+    const asked = expected[part] ?? [];
+    if (asked.slice(0, -1).some(one => same(one, value)) && !same(asked.at(-1), value)) return;    // of a step that was left
+    delete expected[part];
+    const belongs = asked.length || shown[part] === null || (shown.tour ? part !== 'tour' : !['tour', 'tab', shown.tab].includes(part));
     if (same(shown[part], value)) return;
     if (isNew && !belongs) write();    // the entry before
     shown[part] = value;
@@ -50,8 +53,7 @@ window.genius = (() => {
       for (const part of ['tour', 'search', 'codes']) {
         if (same(next[part], shown[part])) continue;
         message[part] = next[part];
-        expected.add(part);
-        restoring.add(part);
+        expect(part, next[part]);
       }
       const field = document.querySelector(FORM[0]);
       if (message.search) message.search = {...message.search, restored: true, ...draft && {typed: draft}};
@@ -62,14 +64,14 @@ window.genius = (() => {
       }
       draft = null;
       Object.assign(shown, next);
-      const send = part => part in message ? {message: message[part], number: Math.random()} : null;    // as Signal does
+      const send = part => part in message ? {message: message[part], number: Math.random(), restored: true} : null;    // as Signal does
       return [{__type__: 'update', selected: shown.tab}, send('search'), send('codes'), send('tour')];
     },
-    // The tab to select for a signal; what comes next belongs to the entry of that tab.
-    openTab: name => {
-      if (restoring.delete(name)) return shown.tab;
+    // The tab to select for a signal: of an address, the one that it names; else its own, and what comes next belongs to it.
+    openTab: (name, {restored} = {}) => {
+      if (restored) return shown.tab;
       opening = name !== shown.tab;
-      if (opening) expected.add(name);
+      if (opening) expect(name, null);    // any value
       return name;
     },
     setTab: name => {    // Gradio tells of tabs that `restore` selected, too, and may do so after a second step back

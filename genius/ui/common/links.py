@@ -19,7 +19,7 @@ from genius.ui.common.components import UNQUEUED
 from genius.ui.common.context import Shared
 
 # An update of gr.Tabs that is made in the browser, without the server; format it with an expression for the tab
-SELECT_TAB = "() => [{{__type__: 'update', selected: {}}}]"
+SELECT_TAB = "signal => [{{__type__: 'update', selected: {}}}]"
 
 
 def write_tab_when_chosen(tab: gr.Tab) -> None:

@@ -18,7 +18,7 @@ def chosen(page, name):
     page.get_by_role("tab", name=name, exact=True, selected=True).wait_for()
 
 
-def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_back(visit, photo):
+def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_back(visit, served, monkeypatch):
     page = visit()
     search(page, "mug")
     page.wait_for_url("**q=mug**")
@@ -39,9 +39,13 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     page.go_back()
     page.locator("#summary .sentence").wait_for(state="detached")
     assert not page.input_value("#text textarea") and not page.locator("#cards .card").count()
-    for words in ("“mug”", "“bowl”"):
+    monkeypatch.setattr(served.engine, "seconds", 0.5)
+    for _ in range(2):
         page.go_forward()
+        page.wait_for_timeout(200)  # faster than answers come: that of the first comes after the second
+    for words in ("“mug”", "“bowl”"):
         shows(page, words)
+    page.wait_for_timeout(200)  # in which the address would be written
     page.go_forward()
     chosen(page, "Codes")
     page.reload()
