@@ -17,7 +17,7 @@ os.environ.update(GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1", HF_HUB_D
 
 from genius.commands import subcommand_list
 from genius.errors import UserError, exit_on_user_error
-from genius.run import shipped_run
+from genius.run import is_run, shipped_run
 from genius.schema import DECODER_DTYPES
 from genius.ui.security import check_editing, check_origins, read_logins
 
@@ -147,10 +147,6 @@ def runs_to_serve(chosen: Sequence[Path] | None) -> list[Path]:
             )
         names[name] = run
     return list(runs)
-
-
-def is_run(folder: Path) -> bool:
-    return (folder / "manifest.json").is_file()
 
 
 @contextmanager

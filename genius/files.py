@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
@@ -26,6 +26,11 @@ BLOCK = 2**24  # bytes written together
 def write_json(file: Path, value: Any) -> None:
     """Write JSON atomically. NaN and infinities, which JSON does not have, become null."""
     write_text(file, json.dumps(_without_nan(value), indent=1, allow_nan=False) + "\n")
+
+
+def write_compact(file: Path, value: Any) -> None:
+    """Write JSON without spaces into a folder that nobody reads yet."""
+    file.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def write_text(file: Path, text: str) -> None:
@@ -117,10 +122,10 @@ def link_or_copy(file: Path, link: Path) -> None:
         shutil.copy2(file, link)
 
 
-def link_files(source: Path, folder: Path) -> None:
-    """Link, or copy, all files below `source` into a folder, so that they are the same byte by byte."""
+def link_files(source: Path, folder: Path, left_out: Collection[str] = ()) -> None:
+    """Link, or copy, all files below `source` into a folder, so that they are the same byte by byte, but for names."""
     for file in source.rglob("*"):
-        if file.is_file():
+        if file.is_file() and file.name not in left_out:
             link_or_copy(file, folder / file.relative_to(source))
 
 

@@ -53,6 +53,17 @@ def shipped_run(name: str) -> Path:
     return (installed if installed.is_dir() else Path(__file__).parents[1] / "assets") / name
 
 
+def is_run(folder: Path) -> bool:
+    """Whether a run was begun there."""
+    return (folder / "manifest.json").is_file()
+
+
+def expect_run(folder: Path) -> None:
+    """Raises UserError if there is no run."""
+    if not is_run(folder):
+        raise UserError(f"{folder} is not a run; train one with: python -m training COLLECTION RUN")
+
+
 class FileEntry(BaseModel):
     """What the manifest says about a file."""
 

@@ -187,13 +187,6 @@ class LevelTrace:
 
 
 @dataclass(frozen=True)
-class SearchTrace:
-    """The levels of a beam search."""
-
-    levels: list[LevelTrace]
-
-
-@dataclass(frozen=True)
 class SearchResult:
     """The answer to one query."""
 
@@ -211,7 +204,7 @@ class SearchResult:
     decoded: int = 0  # beams scored, over all levels
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
-    trace: SearchTrace | None = None  # of a scan it has no levels; None: it was not asked for
+    trace: list[LevelTrace] | None = None  # the levels of the beam search; none of a scan; None: it was not asked for
     thumbnail: Callable[[int], bytes | None] = lambda row: None  # WebP of the item at a row of the index
 
     def frame(self) -> pd.DataFrame:

@@ -14,9 +14,8 @@ from genius.evaluation.arguments import add_device, add_seed, parse_integer
 from genius.run import Run
 from genius.runtime import usable_device
 from training.distributed import default_workers, init_distributed
-from training.presets import PRESETS, settings_for
+from training.presets import PHOTO_RUN, PRESETS, embedding_dim, photo_run, settings_for
 from training.settings import Settings, with_changes
-from training.shipped import PHOTOS, embedding_dim, photo_run
 
 FURTHER = "shipped"  # the preset that begins with the shipped encoder
 FEW = 30_000  # pictures, too few to learn from random weights
@@ -79,7 +78,7 @@ def default_preset(root: Path, run: Path) -> str:
     if begun in PRESETS:
         return begun
     pictures = sum(1 for _ in islice((item for item in Collection(root).all_candidates() if item.image), FEW))
-    return FURTHER if 0 < pictures < FEW and PHOTOS.is_dir() else "small"
+    return FURTHER if 0 < pictures < FEW and PHOTO_RUN.is_dir() else "small"
 
 
 def fitted(settings: Settings, collection: Collection) -> Settings:
@@ -108,9 +107,3 @@ def add_set_argument(parser: argparse.ArgumentParser) -> None:
         metavar="STAGE.NAME=VALUE",
         help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
     )
-
-
-def expect_run(path: Path) -> None:
-    """Raises UserError if there is no run at this path."""
-    if not (path / "manifest.json").is_file():
-        raise UserError(f"{path} is not a run; train one with: python -m training COLLECTION RUN")

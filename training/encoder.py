@@ -37,8 +37,8 @@ from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputL
 from training.locked import LockedEncoder, LockedLoader
 from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
 from training.pairs import CandidateTable, Pairs
+from training.presets import SHIPPED, photo_run
 from training.settings import EncoderSettings
-from training.shipped import SHIPPED, photo_run
 from training.stage import publish, run_stage, seconds_per_step
 from training.tower_features import statistics
 

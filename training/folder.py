@@ -44,10 +44,9 @@ from training.command_line import Arguments, add_set_argument
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
-from training.presets import SMALL, settings_for
+from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, settings_for
 from training.renewal import READ, renew, restore, state
 from training.settings import with_changes, with_stage_changes
-from training.shipped import LINKED, SHIPPED, embedding_dim, photo_run
 from training.stage import RESUME, is_done, only_trainer, run_stage
 from training.vectors import index_vectors
 

@@ -24,21 +24,21 @@ from genius.collections.mbeir import Collection
 from genius.commands import command_parser
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
-from genius.files import disk_errors_explained, link_files, link_or_copy
+from genius.files import disk_errors_explained, link_files
 from genius.index.store import Index
 from genius.index.update import ROW_FILES
 from genius.index.versions import PART, load_index
 from genius.index.writing import write_rows
 from genius.metrics.codebook import health, read_ids
 from genius.models.absent import NoCodewords, NoCodewordsConfig
-from genius.run import Run
+from genius.run import Run, expect_run
 from genius.runtime import usable_device
 from genius.schema import Modality, source_fields
 from genius.trie.ids import pack
 from training import decoder
 from training.block_index import embedding_as_it_is
 from training.checkpoint import fingerprint
-from training.command_line import add_set_argument, expect_run
+from training.command_line import add_set_argument
 from training.decoder import TargetIDs
 from training.distributed import run_alone
 from training.features import FeatureSet, share_features
@@ -123,10 +123,7 @@ def codes_of_items(table: Path, index: Index) -> np.ndarray:
 
 def write_index_of(source: Path, index: Index, codes: np.ndarray, sizes: tuple[int, ...], folder: Path) -> None:
     """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked."""
-    for file in (file for file in source.rglob("*") if file.is_file() and file.name not in ROW_FILES):
-        link = folder / file.relative_to(source)
-        link.parent.mkdir(exist_ok=True)
-        link_or_copy(file, link)
+    link_files(source, folder, left_out=ROW_FILES)
     config = replace(index.config, code_sizes=sizes)
     write_rows(folder, config, pack(codes, sizes), index.modalities, None, index.places.kept)
 

@@ -6,11 +6,18 @@ The settings are those of RUN. For the last map, fusion and quantizer are traine
 Eq. 8 (supplement, C.1), in a folder of RUN that is removed at the end; if it is killed, this training resumes after its
 last epoch, and a finished one is not repeated. The maps also show queries of the test split.
 
-Shapes: m items drawn, q queries drawn, d dim, M levels.
+A UMAP layout is determined only up to chance, rotation and scale. So every layout starts from the first one and is
+then rotated, scaled and moved onto it (Procrustes): a point stays near its place unless its neighbors changed.
+AlignedUMAP uses a penalty instead, but expects distinct vectors in every set; quantized vectors repeat, and repeated
+vectors distort the neighbor graph (5,000 vectors with 40 distinct values got 4,512 different places). So each distinct
+vector is laid out once.
+
+Shapes: m items drawn, q queries drawn, p points, g distinct vectors, d dim, M levels, v views.
 """
 
 import dataclasses
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.linalg import orthogonal_procrustes
 from tqdm import tqdm
 
 from genius.collections.keys import id_key, key_dataset
@@ -32,25 +40,26 @@ from genius.index.versions import load_index
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.run import Run
+from genius.run import Run, expect_run
 from genius.texts import query_text
 from training import quantizer
 from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
-from training.command_line import Arguments, expect_run, parse_run
+from training.command_line import Arguments, parse_run
 from training.curves import read_health
 from training.distributed import run_alone
 from training.features import feature_folders, finished_features, share_features
 from training.pairs import CandidateTable
 from training.settings import Settings
 from training.stage import only_trainer, recorded_settings, records_stamp
-from training.umap_layout import fill_square, first_layout, next_layout
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
 MAX_VECTORS = 20_000  # on a map that is drawn when vectors are indexed, in about a minute
 DEPTHS = (2, 3, 4)  # numbers of codes, modality included; and all of them
 SPLITS = ("test", "val", "train")  # the first split that has queries is drawn
 BATCH, BLOCK = 256, 8192  # queries encoded, and features fused, at a time
+NEIGHBORS, MIN_VECTORS = 15, 20  # of UMAP; fewer vectors have no neighborhoods
+EPOCHS = 200  # of a layout that starts from another
 SIDE = "without-contrast"  # the folder of the second training
 REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
 
@@ -252,6 +261,50 @@ def lay_out(
         vectors = model.decode(torch.from_numpy(distinct.astype(np.int64)).to(model.codebook_0.device)).cpu().numpy()
         layouts.append(next_layout(vectors, group.reshape(-1), layouts[0], seed))
     return fill_square(np.stack(layouts))
+
+
+def first_layout(vectors: np.ndarray, seed: int) -> np.ndarray:
+    """(p, d) -> places (p, 2); of few vectors, their first two principal components."""
+    if len(vectors) < MIN_VECTORS:
+        centered = vectors - vectors.mean(0)
+        _, _, axes = np.linalg.svd(centered, full_matrices=False)
+        flat = centered @ axes[:2].T
+        return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
+    return _umap(vectors, "spectral", None, seed)
+
+
+def next_layout(vectors: np.ndarray, group: np.ndarray, first: np.ndarray, seed: int) -> np.ndarray:
+    """Distinct vectors (g, d), the number of each point's vector (p,), the first layout (p, 2) -> places (p, 2)."""
+    counts = np.bincount(group, minlength=len(vectors))
+    start = np.stack([np.bincount(group, axis, len(vectors)) for axis in first.T], axis=1) / counts[:, None]
+    if len(vectors) < MIN_VECTORS:
+        return start[group]
+    return procrustes(_umap(vectors, start.astype(np.float32), EPOCHS, seed)[group], first)
+
+
+def procrustes(places: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Places (p, 2) rotated or reflected, scaled and moved to be nearest to the target (p, 2)."""
+    center, target_center = places.mean(0), target.mean(0)
+    rotation, stretch = orthogonal_procrustes(places - center, target - target_center)
+    spread = np.square(places - center).sum()
+    scale = stretch / spread if spread else 1.0
+    return (places - center) @ rotation * scale + target_center
+
+
+def fill_square(layouts: np.ndarray) -> np.ndarray:
+    """Move and scale all layouts (v, p, 2) alike, so that together they fill −1 to 1."""
+    low, high = layouts.min((0, 1)), layouts.max((0, 1))
+    return ((layouts - (low + high) / 2) / (max((high - low).max() / 2, 1e-9))).astype(np.float32)
+
+
+def _umap(vectors: np.ndarray, start: str | np.ndarray, epochs: int | None, seed: int) -> np.ndarray:
+    from umap import UMAP  # here: it compiles itself with numba, which takes seconds
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a seed implies one thread
+        return UMAP(
+            n_neighbors=min(NEIGHBORS, len(vectors) - 1), init=start, n_epochs=epochs, random_state=seed, n_jobs=1
+        ).fit_transform(vectors)
 
 
 def compared_health(run: Run) -> dict[str, float]:

@@ -15,9 +15,9 @@ from genius.commands import command_parser
 from genius.evaluation.arguments import add_device
 from genius.explore.code_names import PART, code_names, save_names
 from genius.explore.code_profile import Profiles
+from genius.run import expect_run
 from genius.runtime import usable_device
 from genius.search.engine import Engine
-from training.command_line import expect_run
 from training.distributed import run_alone
 
 

@@ -3,24 +3,29 @@
 `paper` reproduces the published code and `paper-text` the text of the paper; training/README.md lists where they
 depart from their source, and why. The others are ours, for two CPU cores: `small` and `toy` train everything from
 scratch, `toy` made the run of the toy world; `photos` trains heads behind pretrained towers. The run of photographs has
-earlier heads, see training/photos/__main__.py.
+earlier heads, see training/photos/__main__.py. `shipped` begins with the models of that run.
 
     presets.toml    what each of them changes, in the words of --set
 """
 
+import json
 import math
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+from genius.errors import UserError
+from genius.run import Run, shipped_run
 from training.settings import Settings, with_values
-from training.shipped import SHIPPED
 
 MIN_CODES, MAX_CODES = 16, 4096  # per level, where sizes follow the collection
 MAX_LEVELS = 9
 QUANTIZER_SAMPLES, DECODER_SAMPLES = 300_000, 120_000  # samples of either stage over all epochs
 MIN_EPOCHS, MAX_EPOCHS = 4, 40
 PATIENCE = 1 / 8  # of all epochs
+SHIPPED = "assets/photos"  # in the settings of a run that has the shipped encoder, in place of an architecture
+PHOTO_RUN = shipped_run("photos")
+LINKED = ("encoder", "fusion", "quantizer", "decoder", "ranker")  # the parts of it that make and find IDs
 
 PRESETS: dict[str, Settings] = {}  # each of the file is based on an earlier one, or on the defaults
 for _name, _changes in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
@@ -36,6 +41,22 @@ PRESETS["shipped"] = replace(  # the heads of the shipped encoder are trained fu
         locked=replace(PHOTOS.encoder.locked, class_pictures=0),  # codes are of the collection alone
     ),
 )
+
+
+def photo_run() -> Run:
+    """The shipped run of photographs. Raises UserError if one of its models is not there."""
+    run = Run(PHOTO_RUN)
+    if missing := [part for part in LINKED if not run.has(part)]:
+        raise UserError(
+            f"the run of photographs, whose models are the default, is not at {PHOTO_RUN} or lacks its {missing[0]}; "
+            "restore it, or name an open_clip model: --model ARCHITECTURE --pretrained TAG|FILE"
+        )
+    return run
+
+
+def embedding_dim(run: Run) -> int:
+    """Dimension of the embeddings of the run's encoder."""
+    return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
 
 
 def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settings:

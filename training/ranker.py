@@ -30,7 +30,7 @@ from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker, RankerConfig
 from genius.models.saving import round_to_half
-from genius.run import BUILT_FROM, Run
+from genius.run import BUILT_FROM, Run, expect_run
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.candidates import Candidates, CandidateSearch
 from genius.search.engine import batch_size
@@ -38,7 +38,7 @@ from genius.search.rerank import ranker_parts
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from training.class_pictures import training_collection
-from training.command_line import expect_run, parse_run
+from training.command_line import parse_run
 from training.distributed import run_alone
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs, unseen_queries

@@ -13,7 +13,7 @@ from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
-from genius.run import EXTRAS, PARTS, Run
+from genius.run import EXTRAS, PARTS, Run, is_run
 from training import maps, names, ranker
 from training.__main__ import train
 from training.command_line import Arguments
@@ -60,7 +60,7 @@ def make_run(
     build: write the collection, and return lines to print. about: what the page says about the run. add_files: write
     what this run alone has. Raises UserError, before it starts, if the destination is not a run.
     """
-    if destination.exists() and not (destination / "manifest.json").is_file():
+    if destination.exists() and not is_run(destination):
         raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
     if not collection.exists():
         for line in build(collection):

@@ -78,17 +78,6 @@ class PaperTable:
         return any(dataset == name for _, name in self.figures)
 
 
-@dataclass(frozen=True)
-class PublishedCaptions:
-    """Recall at 1, 5 and 10 of captions to the images of a set, in percent."""
-
-    of: str  # the set
-    method: str
-    trained: str  # the training data
-    zero_shot: bool  # the set is no part of the training data
-    rates: tuple[float, float, float]
-
-
 def read_published(file: Path) -> list[dict[str, str]]:
     """The lines of a table of published figures, by column."""
     with file.open(encoding="utf-8", newline="") as stream:
@@ -110,16 +99,12 @@ def _paper_tables() -> tuple[PaperTable, ...]:
 
 TABLES = TABLE_1, TABLE_2, TABLE_8, TABLE_9 = _paper_tables()
 ROWS = tuple(TABLE_1.figures)
-PUBLISHED_CAPTIONS = [
-    PublishedCaptions(
-        line["set"],
-        line["method"],
-        line["trained on"],
-        line["zero-shot"] == "yes",
-        (float(line["R@1"]), float(line["R@5"]), float(line["R@10"])),
-    )
-    for line in read_published(FOLDER / "captions.tsv")
-]
+PUBLISHED_CAPTIONS = read_published(FOLDER / "captions.tsv")  # by set, method and training data
+
+
+def recalls(line: dict[str, str]) -> tuple[float, ...]:
+    """Those of PUBLISHED_CAPTIONS at CAPTION_CUTS, in percent."""
+    return tuple(float(line[f"R@{cut}"]) for cut in CAPTION_CUTS)
 
 
 def modalities_of(task: int) -> str:
@@ -210,13 +195,11 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
 
 def captions_table(measured: Sequence[list[Cell]]) -> Table:
     """measured: of `caption_lines`. The paper's lines of a set, then ours of it and of those that stand in for it."""
-    published = [
-        [line.of, line.method, line.trained + " †" * line.zero_shot, "paper", *(rate / 100 for rate in line.rates)]
-        for line in PUBLISHED_CAPTIONS
-    ]
     lines = []
     for of in (FLICKR, MSCOCO, ""):
-        lines += [[*line, None, None] for line in published if line[0] == of]
+        for line in (line for line in PUBLISHED_CAPTIONS if line["set"] == of):
+            trained = line["trained on"] + " †" * (line["zero-shot"] == "yes")
+            lines.append([of, line["method"], trained, "paper", *(rate / 100 for rate in recalls(line)), None, None])
         lines += [line for line in measured if stand_in(str(line[0])) == of]
     rates = [Column(f"R@{cut}", "%") for cut in CAPTION_CUTS]
     columns = [Column("set"), Column("method"), Column("trained on"), Column("source"), *rates]

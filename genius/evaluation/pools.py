@@ -62,7 +62,7 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
     kinds = [PoolKind(scope, of) for scope in ("global", "local") for of in members]
     shared: dict[bytes, SharedPool] = {}
     for number, row in enumerate(rows):
-        name, local = f"{row.dataset} task {row.task}", _rows(index, collection.local_pool(row))
+        name, local = f"{row.dataset} task {row.task}", rows_in(index, collection.local_pool(row))
         if "all" in members:
             _check_indexed(local, f"the local pool of {name}")
         for kind in kinds:
@@ -80,21 +80,21 @@ def _members(collection: Collection, index: Index, split: str) -> dict[str, np.n
 
     Raises UserError if the index holds neither all items nor those of one pool.
     """
-    all_rows = _rows(index, collection.all_candidates())
+    all_rows = rows_in(index, collection.all_candidates())
     if len(all_rows) and all_rows[0] < 0:
         for name in collection.pools():
-            if np.array_equal(_rows(index, collection.candidates(name)), np.arange(index.n)):
+            if np.array_equal(rows_in(index, collection.candidates(name)), np.arange(index.n)):
                 return {name.removeprefix("union_"): np.arange(index.n)}
         raise UserError(
             "the collection holds items that the index does not, and none of its pools holds exactly the indexed "
             f"items; {OTHER_INDEX}"
         )
-    of_split = _rows(index, collection.candidates(f"union_{split}"))
+    of_split = rows_in(index, collection.candidates(f"union_{split}"))
     _check_indexed(of_split, f"the global {split} pool")
     return {"all": all_rows, split: of_split}
 
 
-def _rows(index: Index, items: Iterable[Item]) -> np.ndarray:
+def rows_in(index: Index, items: Iterable[Item]) -> np.ndarray:
     """Sorted index rows of these items; the first is −1 if any is not indexed."""
     return np.unique(index.rows_of(item.id for item in items))
 

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from genius.schema import SearchTrace
+from genius.schema import LevelTrace
 
 DEAD_ENDS = 2  # prefixes of each unsuccessful fate that `best` keeps per level
 
@@ -84,12 +84,12 @@ class BeamTree:
         return replace(self, **part | {"parent": number[part["parent"]]})
 
 
-def beam_tree(trace: SearchTrace) -> BeamTree:
+def beam_tree(trace: Sequence[LevelTrace]) -> BeamTree:
     """Build the tree from the trace of an exact search."""
     columns, mass = [], []
     beams, log_probs = np.array([-1]), np.zeros(1)  # (w,) indices and log-probabilities of the open beams
     size = 0
-    for depth, level in enumerate(trace.levels):
+    for depth, level in enumerate(trace):
         log_prob = log_probs[level.parent] + level.step_log_prob
         mass.append(np.average(level.masked, weights=np.exp(log_probs - log_probs.max())))
         columns.append(

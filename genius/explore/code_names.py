@@ -12,7 +12,6 @@ name says so.
 Shapes: s sampled items, w words.
 """
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Profiles, spread
 from genius.explore.distinctive_words import Word
+from genius.files import write_compact
 from genius.reading import EXACT, one_line, read_json
 from genius.run import Run
 from genius.schema import Modality
@@ -142,7 +142,7 @@ def save_names(names: Names, folder: Path) -> None:
         "words": [list(name.words) for name in names.values()],
         "pictures": [list(name.pictures) for name in names.values()],
     }
-    (folder / FILE).write_text(json.dumps(columns, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_compact(folder / FILE, columns)
 
 
 def load_names(folder: Path) -> dict[Pattern, CodeName]:

@@ -10,7 +10,6 @@ A point is an item or a query on the map. Items are identified by id, because ro
 Shapes: v views, m items on the map, q queries on the map.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from pydantic import BaseModel, Field, with_config
 
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.errors import UserError
+from genius.files import write_compact
 from genius.reading import EXACT, one_line, read_array, read_json
 from genius.run import Run
 from genius.schema import Modality
@@ -94,10 +94,10 @@ class Maps:
             "instruction": [instructions.index(query.instruction) for query in self.queries],
             "answers": [query.answers for query in self.queries],
         }
-        _write(folder / "queries.json", queries)
+        write_compact(folder / "queries.json", queries)
         views = [asdict(view) for view in self.views]
         config = {"views": views, "datasets": self.names, "split": self.split, "health": self.health}
-        _write(folder / "config.json", config)
+        write_compact(folder / "config.json", config)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -164,7 +164,3 @@ def read_maps(path: Path) -> Maps | None:
     """The maps of a run, or None. Raises UserError if they are damaged or were made with another quantizer."""
     run = Run(path)
     return Maps.load(run.folder(PART)) if run.has(PART) else None
-
-
-def _write(file: Path, value: Any) -> None:
-    file.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")

@@ -118,10 +118,10 @@ def narrowing(
 
 def beam_ranks(result: SearchResult, codes: Sequence[int]) -> tuple[BeamRank, ...]:
     """How far the beam search followed an ID, level by level; the last one is not kept where it dropped it."""
-    if result.trace is None or not result.trace.levels:
+    if not result.trace:
         return ()
     tree = beam_tree(result.trace)
-    kept = [int(level.kept.sum()) for level in result.trace.levels]
+    kept = [int(level.kept.sum()) for level in result.trace]
     ranks = [BeamRank(int(tree.place[number]), kept[level]) for level, number in enumerate(tree.lineage(codes))]
     if len(ranks) < len(codes) and (not ranks or ranks[-1].kept):
         ranks.append(BeamRank(None, kept[len(ranks)]))

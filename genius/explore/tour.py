@@ -10,6 +10,8 @@ from enum import StrEnum
 import numpy as np
 
 from genius.examples import Example
+from genius.explore.code_profile import spread
+from genius.explore.distinctive_words import directions
 from genius.explore.map_data import View
 from genius.index.store import Index
 from genius.schema import Modality
@@ -97,7 +99,7 @@ def most_similar_pair(index: Index) -> tuple[int, int] | None:
     starts = np.concatenate([[0], np.flatnonzero((ordered[1:, :depth] != ordered[:-1, :depth]).any(1)) + 1])
     group = np.searchsorted(starts, places, side="right") - 1
     sizes = np.diff(np.append(starts, len(ordered)))
-    places = evenly(places[sizes[group] <= MAX_PREFIX_ITEMS], MAX_COMPARED)
+    places = spread(places[sizes[group] <= MAX_PREFIX_ITEMS], MAX_COMPARED)
     if not len(places):
         return None
     first, second = order[places], order[places + 1]
@@ -145,12 +147,6 @@ def before_and_after(views: Sequence[View]) -> tuple[str, str] | None:
     return (before[0].name, after[-1].name) if before and after else None
 
 
-def evenly(places: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of them, spread evenly."""
-    return places[:: max(-(-len(places) // most), 1)]
-
-
 def unit_embeddings(index: Index, rows: np.ndarray) -> np.ndarray:
     """(len(rows), d) float32, the embeddings with length 1."""
-    vectors = np.asarray(index.embeddings[np.sort(rows)], dtype=np.float32)[np.argsort(np.argsort(rows))]
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return directions(np.asarray(index.embeddings[rows], dtype=np.float32))

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from genius.commands import command_parser
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import exit_on_user_error
 from genius.index import update
 from genius.index.check import TRAINING, DriftReport, advice, description, problems
 from genius.index.item_source import ItemSource, read_item_source
 from genius.index.store import Index
 from genius.index.versions import load_index, load_newer_index
-from genius.run import Run
+from genius.run import Run, expect_run
 
 SHOWN = 10  # ids or problems
 
@@ -37,8 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("check", help="verify the files, and compare added items with trained ones")
     commands.add_parser("compact", help="merge all segments into one")
     options = parser.parse_args(arguments)
-    if not (options.run / "manifest.json").is_file():
-        raise UserError(f"{options.run} is not a run; train one with: python -m training COLLECTION RUN")
+    expect_run(options.run)
     if options.command == "add":
         return add(options.run, options.source, options.device, options.replace)
     if options.command == "remove":

@@ -21,7 +21,7 @@ from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
-from genius.schema import DECODER_DTYPES, Query, SearchResult, SearchTrace
+from genius.schema import DECODER_DTYPES, Query, SearchResult
 from genius.search.candidates import CandidateSearch
 from genius.search.checks import ResolvedOptions
 from genius.search.image_feature_cache import ImageFeatureCache
@@ -193,7 +193,7 @@ class Retriever:
                 dtype=self.decoder_dtype,
                 decoded=int(beams.scored[i]) if beams else 0,
                 milliseconds=dict(watch.milliseconds),
-                trace=SearchTrace(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
+                trace=(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
                 thumbnail=version.index.thumbnail,
             )
             for i in range(len(encoded.z))

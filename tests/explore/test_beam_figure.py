@@ -5,7 +5,7 @@ import pytest
 
 from genius.explore.beam_figure import CHOSEN, beam_figure, format_probability
 from genius.explore.beam_tree import beam_tree
-from genius.schema import LevelTrace, SearchTrace
+from genius.schema import LevelTrace
 
 NAMES = ("Image", "Text", "Pair")
 
@@ -27,12 +27,10 @@ def level(parent, code, step, kept, masked) -> LevelTrace:
 def tree():
     """Two levels: 2.7 and 0.4 are found, 1 ends, 2.9 is dropped."""
     return beam_tree(
-        SearchTrace(
-            [
-                level([0, 0, 0], [2, 0, 1], [0.7, 0.2, 0.05], [True] * 3, [0.05]),
-                level([0, 1, 0], [7, 4, 9], [0.9, 0.3, 0.01], [True, True, False], [0.09, 0.4, 0.5]),
-            ]
-        )
+        [
+            level([0, 0, 0], [2, 0, 1], [0.7, 0.2, 0.05], [True] * 3, [0.05]),
+            level([0, 1, 0], [7, 4, 9], [0.9, 0.3, 0.01], [True, True, False], [0.09, 0.4, 0.5]),
+        ]
     )
 
 

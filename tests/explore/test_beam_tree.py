@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from genius.explore.beam_tree import DEAD_ENDS, Fate, beam_tree
-from genius.schema import SearchTrace
 from genius.search.beam import beam_search
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
@@ -39,7 +38,7 @@ def query(request):
 
 @pytest.fixture
 def tree(found, query):
-    return beam_tree(SearchTrace(found[0].trace[query]))
+    return beam_tree(found[0].trace[query])
 
 
 def test_every_prefix_continues_its_parent_and_counts_its_items(tree, codes):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genius.explore.narrowing import OTHERS, SHOWN, narrowing
-from genius.schema import Query, SearchOptions, SearchTrace
+from genius.schema import LevelTrace, Query, SearchOptions
 from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 from tests.search.tiny import LEVELS
@@ -27,10 +27,10 @@ def again(engine, result, **options):
     return engine.search_encoded(vectors, replace(OPTIONS, **options))[0]
 
 
-def considered(trace: SearchTrace):
+def considered(trace: list[LevelTrace]):
     """prefix -> (trace of its level, its place there), of all prefixes in a trace."""
     known, open_prefixes = {}, [()]
-    for level in trace.levels:
+    for level in trace:
         prefixes = [open_prefixes[parent] + (int(code),) for parent, code in zip(level.parent, level.code, strict=True)]
         known |= {prefix: (level, place) for place, prefix in enumerate(prefixes)}
         open_prefixes = [prefix for prefix, kept in zip(prefixes, level.kept, strict=True) if kept]
@@ -87,7 +87,7 @@ def test_every_result_says_where_the_beam_search_lost_it(engine, table, factor, 
         for level, at in enumerate(found.ranks):
             known = trace.get(hit.codes[: level + 1])
             assert at.rank == (None if known is None else known[1] + 1)
-            assert at.beams == result.trace.levels[level].kept.sum()
+            assert at.beams == result.trace[level].kept.sum()
             assert at.kept == (level < len(found.ranks) - 1 or found.place is not None)
         seen.add((found.place is None, found.ranks[-1].rank is None))
     assert seen == {(False, False), (True, factor == 1)}

@@ -14,8 +14,8 @@ def traced(options: SearchOptions) -> SearchOptions:
 
 def is_clear(result: SearchResult, reranked: bool) -> bool:
     """No beam was kept, and no hit ranked, by less than the margin."""
-    gaps = [-np.diff(level.score) for level in result.trace.levels]
+    gaps = [-np.diff(level.score) for level in result.trace]
     if reranked:  # of the beams only the last kept one and the first of the others must be apart
-        gaps = [gap[level.kept.sum() - 1 :][:1] for gap, level in zip(gaps, result.trace.levels, strict=True)]
+        gaps = [gap[level.kept.sum() - 1 :][:1] for gap, level in zip(gaps, result.trace, strict=True)]
         gaps.append(-np.diff([hit.cosine for hit in result.hits]))
     return np.concatenate(gaps).min() > MARGIN

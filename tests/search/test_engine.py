@@ -112,7 +112,7 @@ def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
 def traced_prefixes(traced) -> list[tuple[int, ...]]:
     """The beams at the last level of a trace."""
     prefixes = [()]
-    for level in traced.trace.levels:
+    for level in traced.trace:
         prefixes = [
             prefixes[parent] + (int(code),)
             for parent, code, kept in zip(level.parent, level.code, level.kept, strict=True)

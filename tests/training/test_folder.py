@@ -24,10 +24,9 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
-from training import block_index, maps, own_models, pseudo_queries, shipped
+from training import block_index, maps, own_models, presets, pseudo_queries
 from training.folder import main
-from training.presets import SMALL, settings_for
-from training.shipped import LINKED
+from training.presets import LINKED, SMALL, settings_for
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
 SIZES = """quantizer.epochs=2 quantizer.batch=64 quantizer.kmeans_iterations=3 decoder.epochs=1 decoder.batch=64
@@ -64,7 +63,7 @@ def photos(tmp_path, monkeypatch):
     run = Run(tmp_path / "assets" / "photos")
     for part, write in save.items():
         run.publish(part, write, tuple(BUILT_FROM[part]))
-    monkeypatch.setattr(shipped, "PHOTOS", run.path)
+    monkeypatch.setattr(presets, "PHOTO_RUN", run.path)
     monkeypatch.setattr(pseudo_queries, "visual_words", lambda: WORDS)
     return run
 

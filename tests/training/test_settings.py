@@ -12,7 +12,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.fusion import Fusion
 from genius.run import BUILT_FROM, Run
 from tests.search.tiny import DIM, tiny_encoder
-from training import command_line, shipped
+from training import command_line, presets
 from training.command_line import Arguments, parse_arguments
 from training.encoder import new_encoder
 from training.presets import PAPER, PHOTOS, SMALL, TOY
@@ -135,10 +135,10 @@ def parsed(collection, tmp_path, monkeypatch):
     """What is parsed of these words after COLLECTION and RUN; the shipped run has a tiny encoder."""
     photos = Run(tmp_path / "photos")
     photos.publish("encoder", tiny_encoder().save)
-    for part in shipped.LINKED[1:]:
+    for part in presets.LINKED[1:]:
         photos.publish(part, lambda path: (path / "config.json").write_text("{}"), tuple(BUILT_FROM[part]))
-    monkeypatch.setattr(shipped, "PHOTOS", photos.path)
-    monkeypatch.setattr(command_line, "PHOTOS", photos.path)
+    monkeypatch.setattr(presets, "PHOTO_RUN", photos.path)
+    monkeypatch.setattr(command_line, "PHOTO_RUN", photos.path)
 
     def parse(*words: str) -> Arguments:
         monkeypatch.setattr(sys, "argv", ["training", str(collection.root), str(tmp_path / "run"), *words])

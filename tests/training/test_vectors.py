@@ -106,7 +106,7 @@ def test_ids_from_elsewhere_get_a_decoder_of_their_own_and_say_what_they_lack(ru
     assert engine.index.code_sizes == (4, 15) and np.array_equal(engine.index.codes(range(N)), codes)
     assert engine.index.items(range(N)) == Engine.load(run, "cpu").index.items(range(N))
     (result,) = engine.search_encoded(engine.vectors_of(5), SearchOptions(k=N, beams=N, trace=True))
-    assert result.mode == "generate" and len(result.hits) == N and result.trace.levels
+    assert result.mode == "generate" and len(result.hits) == N and result.trace
     with pytest.raises(UserError, match="no codewords, so nothing can be scanned"):
         engine.search_encoded(engine.vectors_of(5), SearchOptions(mode="scan"))
     with pytest.raises(UserError, match="was made of something else"):

@@ -8,7 +8,7 @@ from genius.collections.mbeir import Collection
 from genius.models.decoder import DecoderConfig
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
-from training import umap_layout
+from training import maps
 from training.checkpoint import Checkpoints
 from training.command_line import Arguments
 from training.presets import SMALL
@@ -50,7 +50,7 @@ def train_stage(name: str, collection: Collection | Path, run: Path, settings: S
 
 def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
     """Treat all vectors of maps as the few that are laid out without UMAP, which compiles itself for many seconds."""
-    patch.setattr(umap_layout, "MIN_VECTORS", 1_000_000)
+    patch.setattr(maps, "MIN_VECTORS", 1_000_000)
 
 
 def other_texts(root: Path) -> None:

@@ -22,18 +22,7 @@ from genius.index.contents import Contents, Dataset
 from genius.index.update import Removed
 from genius.metrics.factor_agreement import REPORTED_AS
 from genius.reports import Column, Report, Table
-from genius.schema import (
-    RANKER_PARTS,
-    GeneratedID,
-    Hit,
-    Item,
-    LevelTrace,
-    Modality,
-    Query,
-    SearchOptions,
-    SearchResult,
-    SearchTrace,
-)
+from genius.schema import RANKER_PARTS, GeneratedID, Hit, Item, LevelTrace, Modality, Query, SearchOptions, SearchResult
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 from genius.ui.codes import view as codes_view
@@ -179,12 +168,10 @@ def level(parent, code, step, kept, items, masked) -> LevelTrace:
     )
 
 
-TRACE = SearchTrace(  # of two levels and two beams: 2.7 and 2.9 are found, 0.4 is dropped
-    [
-        level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.25]),
-        level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
-    ]
-)
+TRACE = [  # of two levels and two beams: 2.7 and 2.9 are found, 0.4 is dropped
+    level([0, 0], [2, 0], [0.7, 0.2], [True, True], [4, 9], [0.25]),
+    level([0, 0, 1], [7, 9, 4], [0.9, 0.05, 0.01], [True, True, False], [3, 1, 9], [0.05, 0.5]),
+]
 TREE = beam_tree(TRACE)
 
 

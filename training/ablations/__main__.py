@@ -16,12 +16,12 @@ from genius.collections.mbeir import Collection
 from genius.commands import command_parser
 from genius.evaluation.arguments import add_device, command_line, parse_integers, parse_positive
 from genius.reports import Report, version
-from genius.run import Run
+from genius.run import Run, expect_run
 from genius.runtime import keep_freed_memory, usable_device
 from training.ablations.report import build
 from training.ablations.trainer import FOLDER, Result, Trainer
 from training.ablations.variants import BASE, DEFAULT_TABLES, AblationTable, Variant, chosen_tables, trainings_of
-from training.command_line import add_set_argument, expect_run
+from training.command_line import add_set_argument
 from training.distributed import run_alone
 from training.settings import with_stage_changes
 from training.stage import only_trainer, recorded_settings

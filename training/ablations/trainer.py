@@ -23,6 +23,7 @@ from genius.encoding.features import FeatureFiles, batched
 from genius.encoding.quantize import quantize_all
 from genius.errors import UserError
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
+from genius.evaluation.pools import rows_in
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.evaluation.systems import K
 from genius.files import remove_folder, write_text
@@ -32,7 +33,6 @@ from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
-from genius.schema import Item
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from genius.texts import query_text
@@ -212,7 +212,7 @@ class Trainer:
             items = self.index.items(rows)
             images = [open_image(self.collection.image_path(item.image)) if item.image else None for item in items]
             parts.append(embedded(images, [item.text for item in items]).astype(np.float16))
-        embeddings, whole = np.concatenate(parts), self._rows(self.collection.candidates(f"union_{SPLIT}"))
+        embeddings, whole = np.concatenate(parts), rows_in(self.index, self.collection.candidates(f"union_{SPLIT}"))
         for row, queries in self.columns.items():
             asked = [
                 embedded(
@@ -220,17 +220,13 @@ class Trainer:
                 )
                 for batch in queries.opened(self.collection, BATCH)
             ]
-            local = np.intersect1d(whole, self._rows(self.collection.local_pool(queries.row)))
+            local = np.intersect1d(whole, rows_in(self.index, self.collection.local_pool(queries.row)))
             rates = {}
             for scope, pool in zip(SCOPES, (whole, local), strict=True):
                 ranks = first_hits(flat_search(embeddings, np.concatenate(asked), K, pool)[1], queries.qrels)
                 rates[search_name(scope, 0, False)] = {cut: hit_rate(ranks, cut) for cut in CUTS}
             results.append(Result(row, queries.row.dataset, rates))
         return results
-
-    def _rows(self, items: Iterable[Item]) -> np.ndarray:
-        """Sorted rows of the index."""
-        return np.unique(self.index.rows_of(item.id for item in items))
 
 
 def counterparts(sets: Iterable[QuerySet]) -> dict[Row, QuerySet]:

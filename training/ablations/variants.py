@@ -24,6 +24,7 @@ from genius.evaluation.paper import (
     TABLE_9,
     PaperTable,
     read_published,
+    recalls,
 )
 from training.checkpoint import fingerprint
 from training.settings import Settings, with_stage_changes
@@ -153,9 +154,9 @@ def translated(change: str, base: Settings) -> tuple[str, ...]:
 def read_variants() -> dict[str, tuple[Variant, ...]]:
     """Number of a table -> its rows in variants.tsv."""
     rates = {
-        line.method: line.rates
+        line["method"]: recalls(line)
         for line in PUBLISHED_CAPTIONS
-        if line.of == line.trained == MSCOCO and line.method != OTHERWISE_IN_TABLE_3
+        if line["set"] == line["trained on"] == MSCOCO and line["method"] != OTHERWISE_IN_TABLE_3
     }
     variants: dict[str, tuple[Variant, ...]] = {}
     for line in read_published(Path(__file__).with_name("variants.tsv")):

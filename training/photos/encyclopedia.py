@@ -25,6 +25,7 @@ from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.rules import SourceEntry
 from genius.collections.sources import Record
+from genius.models.class_bridge import entry_text
 from training.caption_words import singular
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, Predictions, dish_head, stable_hash
 from training.photos.tables import FOLDER, NOT_MEANT, SETS, TEMPLATES, with_text_facts
@@ -35,7 +36,6 @@ ALL_SYNSETS = "imagenet22k"  # timm's largest table of WordNet's nouns
 SYNSET = re.compile(r"n\d{8}")
 WORD = re.compile(r"[a-z]+(?:[-'][a-z]+)*")
 LONGEST = 3  # words of a phrase
-SHOWN_SYNONYMS = 3
 ONE_CLASS, KINDS = 0.45, 0.5  # least probability of an entry with one class, and of several kinds together
 
 PAIRS_OF_ENTRY = 4  # illustrated pages of one entry
@@ -57,9 +57,7 @@ class EncyclopediaEntry:
     @property
     def text(self) -> str:
         """ "Dog (domestic dog, Canis familiaris): a member of the genus Canis …" """
-        others = ", ".join(self.synonyms[:SHOWN_SYNONYMS])
-        name = self.name[:1].upper() + self.name[1:]
-        return f"{name} ({others}): {self.definition}." if others else f"{name}: {self.definition}."
+        return entry_text(self.name, self.synonyms, self.definition)
 
 
 class Encyclopedia:

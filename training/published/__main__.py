@@ -22,7 +22,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.run import Run
+from genius.run import Run, is_run
 from training.distributed import run_alone
 from training.published.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
@@ -91,13 +91,8 @@ def publish(published: Published, destination: Path) -> Run:
 
     Raises UserError if the destination exists and is not a run, or another process is changing it.
     """
-    if destination.exists() and not (
-        destination.is_dir()
-        and (
-            (destination / "manifest.json").is_file()
-            or all(BEGUN.fullmatch(file.name) for file in destination.iterdir())
-        )
-    ):
+    begun = destination.is_dir() and all(BEGUN.fullmatch(file.name) for file in destination.iterdir())
+    if destination.exists() and not (begun or is_run(destination)):
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
     with only_trainer(destination):
         run = Run(destination)  # its facts first, so that no kill leaves all parts without them

@@ -47,6 +47,7 @@ from genius.evaluation.speed.timing import describe_machine
 from genius.evaluation.speed.workloads import ID_KINDS, realistic, uniform
 from genius.models.decoder import DecoderConfig
 from genius.reports import Report, version
+from genius.run import is_run
 from genius.runtime import keep_freed_memory, usable_device
 from genius.search.engine import Engine
 
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str]) -> None:
     options = build_parser().parse_args(arguments)
     device = usable_device(options.device)
     parts, measuring = chosen(options)
-    if (options.out / "manifest.json").is_file():
+    if is_run(options.out):
         raise UserError(
             f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
         )

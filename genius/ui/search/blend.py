@@ -29,7 +29,7 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         options = replace(answer.options, k=min(answer.options.k, RESULTS_PER_STEP), trace=True)
         row = row_of(engine.index, hit.item.id)
         steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
-        traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace]
+        traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace is not None]
         ends = [narrowed(engine, answer, result, best_codes(result)) for result in traced]
         rows = {row} | {hit.row for step in steps for hit in step.result.hits}
         rows |= {item_row for end in ends for step in end.steps for item_row in step.shown}

@@ -51,7 +51,7 @@ class TracedSearch:
     @classmethod
     def of(cls, last: LastQuery, engine: Engine) -> Self:
         result = last.result
-        if result.trace is None or not result.trace.levels:
+        if not result.trace:
             query = EncodedQueries.from_vectors(result.embedding[None], result.z[None])
             (result,) = engine.search_encoded(query, replace(last.options, mode="generate", trace=True))
         ids = [hit.item.id for hit in last.result.hits]
@@ -197,7 +197,7 @@ def explanation(
         "title": f"Why result {hit.rank}?",
         "sentences": sentences(reason, tree, beams, result.order != "score"),
         "flags": flags(reason),
-        "note": "" if result.trace and result.trace.levels else RETRACED,
+        "note": "" if result.trace else RETRACED,
         "shares": shares(hit),
         "ids": ids,
         "first_codes": list(first_codes),
