@@ -42,6 +42,7 @@ from training.command_line import add_set_argument
 from training.decoder import TargetIDs
 from training.distributed import run_alone
 from training.features import FeatureSet, share_features
+from training.maps import draw_vectors
 from training.pairs import CandidateTable, Pairs
 from training.presets import SMALL, settings_for
 from training.settings import with_stage_changes
@@ -95,6 +96,7 @@ def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: i
     by_candidate = codes if rows is None else codes[rows]
     targets = TargetIDs(by_candidate, None, new.digest("fusion"), origin)
     model, checkpoints = decoder.fit(new, data, val, targets, settings, seed, device)
+    draw_vectors(new, table.stem, seed)
     new.publish("decoder", partial(model.save, half=settings.half), ("quantizer",))
     checkpoints.clear()
 

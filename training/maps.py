@@ -37,6 +37,7 @@ from genius.explore.map_data import PART, MappedQuery, Maps, View
 from genius.files import remove_folder, write_text
 from genius.index.store import Index
 from genius.index.versions import load_index
+from genius.models.absent import NoCodewords, load_quantizer
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -115,13 +116,19 @@ def draw(root: Path, path: Path, device: str) -> None:
 
 
 def draw_vectors(run: Run, name: str, seed: int) -> None:
-    """The maps of a run that was made of vectors, which has no queries and no other training. name: of the dataset."""
-    index = load_index(run)
-    rows = np.sort(sample_items(index, MAX_VECTORS))
-    quantizer = ResidualQuantizer.load(run.folder("quantizer"))
-    views, features = views_of(quantizer), np.asarray(index.embeddings[rows], dtype=np.float32)
-    layouts = lay_out(views, features, [index.codes(rows)], [quantizer], seed)
+    """The maps of a run that was made of vectors, or of IDs without codewords: no queries and no other training.
+
+    name: of the dataset.
+    """
+    index, quantizer = load_index(run), load_quantizer(run.folder("quantizer"))
+    rows = sample_items(index, MAX_VECTORS)
     keys = np.array([id_key(item.id) for item in index.items(rows)], dtype=np.int64)
+    order = np.argsort(keys)
+    keys, rows = keys[order], rows[order]
+    quantizers = [] if isinstance(quantizer, NoCodewords) else [quantizer]
+    views = views_of(*quantizers) if quantizers else (View(),)
+    features = np.asarray(index.embeddings[rows], dtype=np.float32)
+    layouts = lay_out(views, features, [index.codes(rows)], quantizers, seed)
     run.publish(PART, Maps(views, layouts, keys, (), {0: name}, "", {}).save, ("fusion", "quantizer"))
 
 

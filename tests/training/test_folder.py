@@ -24,6 +24,7 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.training.tiny import lay_out_by_principal_components
 from training import block_index, maps, own_models, presets, pseudo_queries
 from training.folder import main
 from training.presets import LINKED, SMALL, settings_for
@@ -209,6 +210,22 @@ def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_mean
     }
     found = [away[hit.item.id] for hit in result.hits]
     assert len(found) == 24 and found == pytest.approx(sorted(away.values()), abs=1e-4)
+
+
+def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no_other(tmp_path, model, monkeypatch):
+    lay_out_by_principal_components(monkeypatch)
+    encoder = Encoder.from_open_clip(f"local-dir:{model}", "").for_inference()
+    made = encoder.encode([None] * 24, [f"{word} {n}" for n in range(4) for word in WORDS]).text.numpy()
+    unit = made / np.linalg.norm(made, axis=1, keepdims=True)
+    np.save(tmp_path / "x.npy", made)
+    main([str(tmp_path / "run"), "--vectors", str(tmp_path / "x.npy"), "--model", f"local-dir:{model}"])
+    engine = Engine.load(tmp_path / "run", "cpu")
+    result = engine.search(Query("snow 2"), SearchOptions(k=24, beams=24, order="cosine"))
+    assert [hit.row for hit in result.hits] == np.argsort(-(unit @ unit[13])).tolist()
+
+    np.save(tmp_path / "y.npy", made[:, 1:])
+    with pytest.raises(UserError, match=f"has vectors of {DIM - 1} numbers, .* makes {DIM}"):
+        main([str(tmp_path / "other"), "--vectors", str(tmp_path / "y.npy"), "--model", f"local-dir:{model}"])
 
 
 @pytest.mark.parametrize("gain", [True, False])

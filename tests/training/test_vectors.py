@@ -96,7 +96,8 @@ def test_bad_vectors_are_refused_in_one_sentence_and_leave_no_index(write, said,
     assert "\n" not in str(refused.value) and not Run(tmp_path / "run").has("index")
 
 
-def test_ids_from_elsewhere_get_a_decoder_of_their_own_and_say_what_they_lack(run, tmp_path):
+def test_ids_from_elsewhere_get_a_decoder_and_a_map_of_their_own_and_say_what_they_lack(run, tmp_path, monkeypatch):
+    lay_out_by_principal_components(monkeypatch)
     codes = np.stack([np.arange(N) % 4, np.arange(N) // 4], axis=1)
     table = tmp_path / "ids.csv"
     table.write_text("id,codes\n" + "".join(f"thing {n},{a} {b}\n" for n, (a, b) in enumerate(codes)))
@@ -107,6 +108,7 @@ def test_ids_from_elsewhere_get_a_decoder_of_their_own_and_say_what_they_lack(ru
     assert engine.index.items(range(N)) == Engine.load(run, "cpu").index.items(range(N))
     (result,) = engine.search_encoded(engine.vectors_of(5), SearchOptions(k=N, beams=N, trace=True))
     assert result.mode == "generate" and len(result.hits) == N and result.trace
+    assert [view.depth for view in read_maps(tmp_path / "new").views] == [0]
     with pytest.raises(UserError, match="no codewords, so nothing can be scanned"):
         engine.search_encoded(engine.vectors_of(5), SearchOptions(mode="scan"))
     with pytest.raises(UserError, match="was made of something else"):
@@ -117,7 +119,8 @@ def test_ids_from_elsewhere_get_a_decoder_of_their_own_and_say_what_they_lack(ru
         ids.main([str(table), str(run), str(tmp_path / "other")])
 
 
-def test_ids_of_a_run_with_an_encoder_are_searched_by_words_and_take_no_items(tmp_path):
+def test_ids_of_a_run_with_an_encoder_are_searched_by_words_and_take_no_items(tmp_path, monkeypatch):
+    lay_out_by_principal_components(monkeypatch)
     run = publish_tiny_run(tmp_path / "run")
     np.save(tmp_path / "ids.npy", np.arange(40).reshape(-1, 1) // [10, 1] % 10)
     ids.main([str(tmp_path / "ids.npy"), str(run.path), str(tmp_path / "new"), *SMALL_DECODER])
