@@ -133,6 +133,7 @@ class SearchOptions:
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
     prefix: tuple[int, ...] = ()  # codes that every ID begins with
+    added: bool = False  # only items that were added since training
 
 
 @dataclass(frozen=True, slots=True)

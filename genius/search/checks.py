@@ -22,8 +22,9 @@ MAX_RESULTS = 500
 
 def checked_options(options: SearchOptions) -> SearchOptions:
     """The options, whole numbers as ints. Raises UserError that names the option and its range."""
-    if not isinstance(options.trace, bool):
-        raise UserError(f"trace must be true or false, not {quoted(options.trace)}.")
+    for name in ("trace", "added"):
+        if not isinstance(value := getattr(options, name), bool):
+            raise UserError(f"{name} must be true or false, not {quoted(value)}.")
     weight = options.decoder_weight
     if weight is not None and not (_is_number(weight) and 0 <= weight <= 1):
         raise UserError(f"The decoder weight must be a number from 0 to 1, not {quoted(weight)}.")

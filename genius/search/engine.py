@@ -246,7 +246,7 @@ class Engine:
             return self.search([queries], options)[0]
         batch, queries = self._batch_options(options), checked_queries(queries)
         results = self.batcher.run(self._search, queries, batch, batch_size(batch.options.beams))
-        if batch.options.prefix:
+        if batch.options.prefix or batch.options.added:
             return results  # of some items, which are far from what the others would have been
         return [
             replace(result, match=self.match_words.word(query, result))
@@ -265,7 +265,7 @@ class Engine:
         pool: the candidates, with their trie on this device; None: those of the index that the options allow.
         """
         resolved, version = self.resolved(options), self.versions.current
-        pool = pool or version.pool_of(options.modality)  # here, so that only its callers wait while it is collected
+        pool = pool or version.pool_of(options)  # here, so that only its callers wait while it is collected
         return self.batcher.call(partial(self.retriever.retrieve, encoded, resolved, version, pool))
 
     def reorder(self, retrieval: Retrieval, options: SearchOptions) -> Retrieval:
@@ -288,7 +288,7 @@ class Engine:
     def _batch_options(self, options: SearchOptions | None) -> BatchOptions:
         """Check the options and build the pool that they need. Raises UserError for an invalid option."""
         batch = BatchOptions(self.resolved(checked_options(options or SearchOptions())), self.versions.current)
-        check_prefix(batch.options.prefix, batch.version.pool_of(batch.options.modality).table)
+        check_prefix(batch.options.prefix, batch.version.pool_of(batch.options).table)
         return batch
 
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:

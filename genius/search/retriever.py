@@ -159,7 +159,7 @@ class Retriever:
     def results(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version) -> list[SearchResult]:
         """Retrieve for b encoded queries, and fetch what a visitor sees."""
         query_codes = self.quantizer.encode(encoded.z).tolist()
-        retrieval = self.retrieve(encoded, options, version, version.pool_of(options.modality))
+        retrieval = self.retrieve(encoded, options, version, version.pool_of(options))
         beams, table, ranked = retrieval.beams, retrieval.pool.table, retrieval.ranked
         watch = Stopwatch(self.device, len(encoded.z), retrieval.milliseconds)
         with watch.stage("explain"):

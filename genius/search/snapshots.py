@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import product
 from types import MappingProxyType
 
 import numpy as np
@@ -17,7 +18,7 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.index.versions import load_newer_index
 from genius.run import Run
-from genius.schema import Modality
+from genius.schema import Modality, SearchOptions
 from genius.trie.pool import Pool
 
 
@@ -27,27 +28,33 @@ class Version:
     def __init__(self, index: Index, device: torch.device):
         self.index, self.device = index, device
         self.pool = index.pool(device=device)  # all items
-        self._pools: dict[Modality, Pool] = {}
-        self._pooling = {modality: threading.Lock() for modality in Modality}
+        self._pools: dict[tuple[Modality | None, bool], Pool] = {}
+        self._pooling = {key: threading.Lock() for key in product((None, *Modality), (False, True))}
 
-    def pool_of(self, modality: Modality | None) -> Pool:
-        """All items, or those of one modality, collected on first use. Raises UserError if there are none.
+    def pool_of(self, options: SearchOptions) -> Pool:
+        """The items that the options allow, collected on first use. Raises UserError if there are none.
 
         Only callers that need the same pool wait while it is collected, which takes seconds for millions of items.
         """
-        if modality is None:
+        modality, added = key = options.modality, options.added
+        if key == (None, False):
             return self.pool
-        if modality in self._pools:
-            return self._pools[modality]
-        with self._pooling[modality]:
-            if modality not in self._pools:
-                rows = np.flatnonzero(self.index.modalities == modality)
-                if not len(rows):
+        if key in self._pools:
+            return self._pools[key]
+        with self._pooling[key]:
+            if key not in self._pools:
+                first = self.index.config.trained if added else 0
+                kinds = self.index.modalities[first:]
+                chosen = kinds == (kinds if modality is None else modality)
+                if not chosen.any():
+                    kind = "" if modality is None else f" of the modality {modality.name.lower()}"
                     raise UserError(
-                        f"This collection holds no items of the modality {modality.name.lower()}; search for another."
+                        f"No items{kind} were added since training; search in everything."
+                        if added
+                        else f"This collection holds no items{kind}; search for another."
                     )
-                self._pools[modality] = self.index.pool(rows, self.device)
-            return self._pools[modality]
+                self._pools[key] = self.index.pool(first + np.flatnonzero(chosen), self.device)
+            return self._pools[key]
 
 
 class Versions:

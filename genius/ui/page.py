@@ -56,11 +56,12 @@ def build(engine: Engine, served: ServedRun) -> Page:
         )
 
     def refresh(*chosen: str) -> tuple[Any, ...]:
-        """What follows from the items: header, About and, for what is chosen in each, the kinds of result."""
+        """What follows from the items: header, About, for what is chosen in each the kinds of result, and scopes."""
         heading, about_collection, choices = facts_of(engine.index)
         present = dict(choices).values()
         radios = [gr.update(choices=choices, **{} if value in present else {"value": "any"}) for value in chosen]
-        return heading, about_collection, *radios
+        scope = {"visible": True} if engine.index.config.grown else {"visible": False, "value": "everything"}
+        return heading, about_collection, *radios, *(gr.update(**scope) for _ in context.scopes)
 
     def on_want(event: gr.EventData) -> dict[str, Any] | None:
         return pictures(context.namer, engine.index, getattr(event, "prefix", None))
@@ -92,7 +93,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         # not the latest alone: a visitor may point at several codes meanwhile
         shared.code_pictures.want(on_want, None, shared.code_pictures, trigger_mode="multiple", **UNLIMITED)
         for trigger in (page.load, shared.changed.sent):
-            trigger(refresh, context.targets, [header, about, *context.targets], **UNQUEUED)
+            trigger(refresh, context.targets, [header, about, *context.targets, *context.scopes], **UNQUEUED)
         links.restore(page, shared)
         tour_panel(context, header)
         page.show_progress_once(Signal("progress"))

@@ -18,6 +18,7 @@ from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_optio
         *(("mode", value) for value in ("fast", "", "Both", 1, None, ["scan"])),
         *(("order", value) for value in ("rank", "", 1)),
         ("trace", 0),
+        ("added", "false"),
         *(("prefix", value) for value in ([0, 1], (0, "1"), (True,), 0, None)),
         *(("modality", value) for value in (0, 3, "image", True)),
     ],

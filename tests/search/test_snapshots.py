@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from genius.index import update
 from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.run import Run
-from genius.schema import Item, Modality, Query, SearchOptions
+from genius.schema import MODES, Item, Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.trie.pool import Pool
 from tests.search.tiny import publish_tiny_run
@@ -39,11 +40,18 @@ def add(run: Path, engine: Engine, *texts: str) -> None:
 def test_the_next_query_finds_added_items_and_no_removed_ones(run):
     engine = Engine.load(run, "cpu")
     assert not engine.versions.reload()
+    with pytest.raises(UserError, match="No items were added since training; search in everything"):
+        engine.search("A boat.", SearchOptions(added=True))
     add(run, engine, "A zebra on a tree.")
     assert engine.index.n == N and engine.versions.reload() and not engine.versions.reload()
     for options in (None, SearchOptions(modality=Modality.TEXT)):
         hit = engine.search([Query("A zebra on a tree.")], options)[0].hits[0]
         assert (hit.row, hit.item.text) == (N, "A zebra on a tree.")
+    for mode, modality in product(MODES, (None, Modality.TEXT)):
+        (hit,) = engine.search("A boat.", SearchOptions(mode=mode, modality=modality, added=True)).hits
+        assert hit.row == N
+    with pytest.raises(UserError, match="No items of the modality image were added since training"):
+        engine.search("A boat.", SearchOptions(modality=Modality.IMAGE, added=True))
     update.remove(run, ["1:0", "0:0"])
     assert engine.versions.reload()
     hits = engine.search([Query("A zebra on a tree.")])[0].hits
@@ -86,9 +94,8 @@ def test_inside_a_block_rows_mean_the_same_items(run):
         other.join(LIMIT)
         again = engine.search(query)[0]
         assert [(hit.row, hit.item) for hit in again.hits] == [(hit.row, hit.item) for hit in before.hits]
-        assert [item.id for item in engine.index.items(range(N))] == ids and engine.versions.current.pool_of(
-            None
-        ) is engine.pool
+        assert [item.id for item in engine.index.items(range(N))] == ids
+        assert engine.versions.current.pool_of(SearchOptions()) is engine.pool
         update.remove(run, ["0:1"])
         assert engine.versions.reload() and engine.index.n == N - 2
     assert engine.index.n == N - 2
@@ -119,7 +126,8 @@ def test_an_unreadable_index_is_not_loaded_and_logged_once(run, caplog, monkeypa
 
 def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(run, monkeypatch):
     engine, started, goes_on = Engine.load(run, "cpu"), threading.Event(), threading.Event()
-    ready, build = engine.versions.current.pool_of(Modality.TEXT), Index.pool
+    texts = SearchOptions(modality=Modality.TEXT)
+    ready, build = engine.versions.current.pool_of(texts), Index.pool
 
     def slow(index: Index, *args: object) -> Pool:
         started.set()
@@ -133,7 +141,7 @@ def test_a_pool_that_is_being_collected_delays_only_the_searches_that_need_it(ru
         try:
             collecting = threads.submit(engine.retrieve, encoded, images)
             assert started.wait(LIMIT)
-            assert threads.submit(engine.versions.current.pool_of, Modality.TEXT).result(LIMIT) is ready
+            assert threads.submit(engine.versions.current.pool_of, texts).result(LIMIT) is ready
             for options in (SearchOptions(), SearchOptions(modality=Modality.TEXT)):
                 (result,) = threads.submit(engine.search, [Query("A red dog.")], options).result(LIMIT)
                 assert result.hits

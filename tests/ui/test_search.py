@@ -151,19 +151,26 @@ def test_what_a_browser_sends_is_made_texts_of_bounded_length():
 
 
 def test_the_address_names_settings_that_are_not_the_runs_own_and_brings_them_back(page, engine):
-    own = [*SETTINGS, 1.0]
-    shown = search(page, "mug", settings=[*own[:1], 20, "score", "both", "image", 0.5])
-    asked = {"q": "mug", "results": "20", "order": "score", "kind": "image", "weight": "0.5"}
+    own = [*SETTINGS, 1.0, "everything"]
+    shown = search(page, "mug", settings=[*own[:1], 20, "score", "both", "image", 0.5, "added"])
+    asked = {"q": "mug", "results": "20", "order": "score", "kind": "image", "weight": "0.5", "in": "added"}
     assert address(shown) == asked and shown.stored == [asked]
     options = engine.queries[-1][1]
+    assert options.added
     ask = callback(page, "on_ask")
     again = ask(gr.EventData(None, {}), asked | {"restored": True}, [], *own)
-    assert engine.queries[-1][1] == options and [*again[5:11]] == [50, 20, "score", "both", "image", 0.5]
+    assert engine.queries[-1][1] == options and [*again[5:12]] == [50, 20, "score", "both", "image", 0.5, "added"]
     kept = ask(gr.EventData(None, {"asked": {"q": "mug"}}), None, [], 7, *own[1:])
-    assert engine.queries[-1][1].beams == 7 and kept[5:11] == (gr.skip(),) * 6
+    assert engine.queries[-1][1].beams == 7 and kept[5:12] == (gr.skip(),) * 7
     *_, reset = ask(gr.EventData(None, {}), {"q": "mug", "restored": True}, [], 7, *own[1:])
     assert engine.queries[-1][1].beams == 50 and reset == {"search": {"q": "mug"}}
-    for wrong in ({"beams": "many"}, {"results": "x" * 5000, "example": "0"}, {"weight": "nan"}, {"kind": "zebra"}):
+    for wrong in (
+        {"beams": "many"},
+        {"results": "x" * 5000, "example": "0"},
+        {"weight": "nan"},
+        {"kind": "zebra"},
+        {"in": "it"},
+    ):
         with pytest.raises(UserError):
             ask(gr.EventData(None, {}), {"q": "mug"} | wrong, [], *own)
 

@@ -38,6 +38,7 @@ def endpoints(context: Context) -> list[Callable]:
         modality: str = "any",
         order: str = "",
         mode: str = "both",
+        added: bool = False,
     ) -> dict:
         """Search with a text, a picture or both: generate IDs and scan them all, then rank the items.
 
@@ -48,10 +49,10 @@ def endpoints(context: Context) -> list[Callable]:
         default the one that the page would add, if the run has any. k: how many results at most. beams: how many
         beginnings of IDs are followed at once. modality: any, image, text or pair. order: ranker, cosine of the
         embeddings, as published, or score of the ID; by default the ranker if the run has one. mode: both, generate or
-        scan.
+        scan. added: only items that were added since training.
         """
         image = open_image(upload_path(picture), max_side=LARGEST_SIDE) if picture else None
-        options = SearchOptions(beams=beams, k=k, modality=target_of(modality), mode=mode, order=order or None)
+        options = SearchOptions(beams, k, mode, order or None, target_of(modality), added=added)
         used = instruction or default_instruction(context.served.about, text, image)
         query = Query(text=text, image=image, instruction=used)
         with record_search(query, engine.resolved(options).mode):

@@ -11,8 +11,8 @@ from genius.ui.api.endpoints import endpoints
 from genius.ui.common.components import SEARCHES, Panel
 from genius.ui.common.context import Context
 
-DEFAULTS = {inspect.Parameter.empty: "required", "": "empty", None: "none"}  # how defaults are shown
-TYPES = {str: "text", int: "number", gr.FileData | None: "file"}
+DEFAULTS = {inspect.Parameter.empty: "required", "": "empty", None: "none", False: "false"}  # how defaults are shown
+TYPES = {str: "text", int: "number", bool: "true or false", gr.FileData | None: "file"}
 EXAMPLE_CALLS = {  # arguments in the snippets, by endpoint; {id} is the first item of the index
     "search": {"text": "a red mug", "k": 5},
     "item": {"id": "{id}"},

@@ -29,6 +29,7 @@ LATEST_WITH_PROGRESS = {**LATEST, "show_progress": "minimal"}
 UNQUEUED = {"api_visibility": "private", "show_progress": "hidden", "queue": False}  # faster, but errors are not shown
 SEARCHES = {"concurrency_id": "search", "concurrency_limit": 32}  # all that search take turns together
 TARGETS = {"any": None} | {modality.name.lower(): modality for modality in Modality}
+SCOPES = {"everything": False, "added": True}  # what is searched: only what was added since training?
 MAX_CACHED_UPLOADS = 8  # decoded uploads, at most 3 MB each
 LARGEST_SIDE = 1_024  # pixels of a query's picture; far more than an encoder sees, and it bounds memory under load
 # A phone's camera that looks away from its owner; unmirrored, so that what is written stays readable.

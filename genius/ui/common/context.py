@@ -180,6 +180,7 @@ class Context:
     # what to compute before visitors ask for it (Page.prepare)
     precompute: list[Callable[[], object]] = field(default_factory=list)
     targets: list[gr.Radio] = field(default_factory=list)  # choices among the modalities that the index holds
+    scopes: list[gr.Radio] = field(default_factory=list)  # of SCOPES, shown where items were added
 
     @cached_property
     def maps(self) -> Maps | str:

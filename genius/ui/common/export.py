@@ -107,6 +107,7 @@ def _search(answer: LastQuery) -> dict[str, Any]:
             "order": result.order,
             "mode": result.mode,
             "modality": options.modality and options.modality.name.lower(),
+            "added": options.added,
         },
         "first_code_probabilities": result.first_code_probabilities.tolist(),
         "generated": [

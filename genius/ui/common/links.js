@@ -1,7 +1,7 @@
 // The address of the page holds the step of the tour, or the tab, the last search and the pattern of Codes. Each of them is
 // an entry of the browser's history, which keeps an uploaded picture, too. Other parameters stay as they are.
 window.genius = (() => {
-  const SETTINGS = ['beams', 'results', 'order', 'by', 'kind', 'weight'];    // those that are not the run's own
+  const SETTINGS = ['beams', 'results', 'order', 'by', 'kind', 'weight', 'in'];    // those that are not the run's own
   const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', ...SETTINGS], PARAMETERS = ['tour', ...SEARCH, 'tab', 'code'];
   const FORM = ['#text textarea', '#instruction input'];
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import gradio as gr
 from PIL.Image import Image
 
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
 from genius.explore.query_notes import query_notes
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
-from genius.ui.common.components import UploadCache, part_of, target_of
+from genius.ui.common.components import SCOPES, UploadCache, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import FILE_NAME, exports, saved_page
 from genius.ui.gradio_hooks import upload_path
@@ -28,6 +28,7 @@ from genius.ui.search.strip import follow, initial_rank
 # Values of the form: text, picture and instruction; no box, because the whole picture is searched; and the id of the
 # item whose picture it is, if it is one
 EMPTY_FORM = ("", None, "", None, "")
+ONLY_ADDED = "Only what was added since training was searched."
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
 MAX_SHOWN_TEXT = 120  # characters of a past search
 
@@ -225,7 +226,8 @@ class SearchCallbacks:
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         about = self.served.about.paragraphs
         english = any("English" in paragraph for paragraph in about)
-        summary["notes"] = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english)
+        notes = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english)
+        summary["notes"] = [ONLY_ADDED] * answer.options.added + notes
         cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         return summary, {"columns": [cards]}, view.generated(result, weight)
 
@@ -286,10 +288,19 @@ def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:
 
 
 def search_options(
-    beams: Any, k: Any, order: Any, mode: Any, target: Any, weight: Any = None, at_most: int | None = None
+    beams: Any,
+    k: Any,
+    order: Any,
+    mode: Any,
+    target: Any,
+    weight: Any = None,
+    scope: Any = "everything",
+    at_most: int | None = None,
 ) -> SearchOptions:
     """The options of a search, from the values of the settings. weight: of the decoder against geometry; None: the
-    run's. at_most: limit of results. Raises UserError for an unknown target."""
+    run's. scope: one of SCOPES. at_most: limit of results. Raises UserError for an unknown target or scope."""
+    if scope not in SCOPES:
+        raise UserError(f"What is searched must be one of {', '.join(SCOPES)}, not {quoted(scope)}.")
     return SearchOptions(
         beams=beams,
         k=min(k, at_most) if at_most and type(k) is int else k,
@@ -297,4 +308,5 @@ def search_options(
         order=order,
         modality=target_of(target),
         decoder_weight=weight,
+        added=SCOPES[scope],
     )

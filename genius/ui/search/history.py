@@ -17,7 +17,8 @@ from genius.ui.common.formatting import describe_query, item_label
 
 MAX_ENTRIES = 20
 TEXTS = ("q", "instruction", "item", "picture", "example", "upload")
-SETTINGS = ("beams", "results", "order", "by", "kind", "weight")  # in an address, in the order of those of the form
+# In an address, in the order of those of the form
+SETTINGS = ("beams", "results", "order", "by", "kind", "weight", "in")
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,12 @@ def form_for(context: Context) -> Form:
                 elem_id="mode",
             )
             weight = weight_slider(engine, "weight")
+            scopes = [("Everything", "everything"), ("What was added", "added")]
+            scope = gr.Radio(
+                scopes, value="everything", label="Search in", visible=index.config.grown > 0, elem_id="scope"
+            )
+            context.scopes.append(scope)
         with gr.Accordion("History", open=False, elem_id=HISTORY, elem_classes="popover") as history:
             past = Panel("history", "search/history.js", {"entries": []})
-    settings = [beams, k, order, mode, target, weight]
+    settings = [beams, k, order, mode, target, weight, scope]
     return Form(picture, part, pictured, suggestions, examples, text, instruction, go, history, past, target, settings)

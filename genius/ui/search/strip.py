@@ -152,7 +152,7 @@ def narrowed(engine: Engine, answer: LastQuery, result: SearchResult, codes: Seq
 
 def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
     """The IDs among which the answer was generated."""
-    return CodeTable(engine.versions.current.pool_of(answer.options.modality).table)
+    return CodeTable(engine.versions.current.pool_of(answer.options).table)
 
 
 def strip_data(

@@ -107,7 +107,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         told |= {
             "item": item_view(hit.item, engine.index.thumbnail(hit.row)),
             "plain": plain_sentence(hit, last),
-            "group": group(context.namer, CodeTable(engine.versions.current.pool_of(None).table), hit.codes),
+            "group": group(context.namer, CodeTable(engine.pool.table), hit.codes),
         }
         return replace(search, explained_id=id), told, *draw(search, hit, all_prefixes)
 
