@@ -55,8 +55,8 @@ def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
     assert (found["total"], found["saved"], found["label"]) == (5, 5, "inside the lasso")
     assert [tile["row"] for tile in gallery["groups"][0]["tiles"]] == sorted(inside)[:4]
     csv, saved = found["files"]
-    assert [record["item"] for record in json.loads(saved["text"])] == [f"0:{row}" for row in sorted(inside)]
-    assert csv["text"].startswith("\ufeffitem,") and csv["text"].count("\r\n") == 6
+    assert [record["id"] for record in json.loads(saved["text"])] == [f"0:{row}" for row in sorted(inside)]
+    assert csv["text"].startswith("\ufeffid,") and csv["text"].count("\r\n") == 6
     assert data(ask("on_lasso", event={"points": [], "total": 0})) == [None, None]
 
 

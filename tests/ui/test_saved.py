@@ -53,11 +53,11 @@ def test_each_result_is_a_line_with_the_query_that_found_it():
         "instruction": "Find it.",
         "rank": "2",
         "generated_rank": "8",
-        "item": "5:1",
+        "id": "5:1",
         "modality": "pair",
         "text": "two\nlines “é”",
         "cosine": "0.25",
-        "log_probability": "-1.5",
+        "log_prob": "-1.5",
         "codes": "2 4 1",
     }
 
@@ -65,7 +65,7 @@ def test_each_result_is_a_line_with_the_query_that_found_it():
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\r=1"])
 def test_a_spreadsheet_computes_nothing_of_what_an_item_says(text):
     (row,) = rows(results_csv([answer(text)]))
-    assert row["text"] == f"'{text}" and row["log_probability"] == "-1.5"
+    assert row["text"] == f"'{text}" and row["log_prob"] == "-1.5"
 
 
 def test_json_tells_what_was_asked_how_and_what_came():

@@ -17,17 +17,15 @@ const curl = ({name, in_order}) => `curl -s ${root}/gradio_api/call/${name} \\
 
 const parameter = ({name, type, default: defaultValue, meaning}) => node('tr', {},
   node('td', {}, node('code', {}, name)), node('td', {}, type), node('td', {}, defaultValue), node('td', {class: 'describes'}, meaning));
-const endpoint = data => node('section', {class: 'endpoint'},
+const endpoint = data => node('section', {class: 'endpoint box'},
   node('h2', {}, node('code', {}, `/${data.name}`)),
   node('p', {}, data.summary), ...data.details ? [node('p', {class: 'label'}, data.details)] : [],
-  scrollRegion(`Parameters of ${data.name}`, 'scroll', node('table', {},
-    node('thead', {}, node('tr', {},
-      ...['parameter', 'type', 'default', 'meaning'].map(name => node('th', {scope: 'col'}, name)))),
-    node('tbody', {}, ...data.parameters.map(parameter)))),
+  scrollRegion(`Parameters of ${data.name}`, 'scroll',
+    tableOf(['parameter', 'type', 'default', 'meaning'], data.parameters.map(parameter))),
   snippet('Python', call(data), data.name), snippet('Shell', curl(data), data.name));
 
 const draw = ({endpoints}) => [node('article', {class: 'api'},
-  node('section', {class: 'begin'},
+  node('section', {class: 'begin box'},
     node('h2', {}, 'For programs'),
     node('p', {}, 'A program can search, read an item, list the items of a code and find similar items, each by an address of its '
       + 'own (an endpoint). Requests and responses are JSON, a text format for data; an error is one sentence.'),

@@ -9,13 +9,14 @@ from genius.collections.images import open_image
 from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
-from genius.schema import RANKER_PARTS, Item, Modality, Query, SearchOptions, SearchResult, provenance_of
+from genius.schema import Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.search.checks import checked_k
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, target_of
 from genius.ui.common.context import Context
+from genius.ui.common.export import item_fields, search_fields
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.monitoring import record_search
 
@@ -57,30 +58,7 @@ def endpoints(context: Context) -> list[Callable]:
         query = Query(text=text, image=image, instruction=used)
         with record_search(query, engine.resolved(options).mode):
             (result,) = engine.search([query], options)
-        return {
-            "hits": [
-                {
-                    "rank": hit.rank,
-                    **_item_fields(hit.item),
-                    "codes": list(hit.codes),
-                    "cosine": hit.cosine,
-                    "log_probabilities": list(hit.log_probs),
-                    "generated_rank": hit.generated_rank,
-                    "shares": dict(zip((*RANKER_PARTS, "modality"), hit.shares, strict=False)),
-                }
-                for hit in result.hits
-            ],
-            "generated": [
-                {"codes": list(beam.codes), "score": beam.score, "log_prob": beam.log_prob, "items": beam.bucket}
-                for beam in result.generated
-            ],
-            "query_codes": list(result.query_codes),
-            "first_code_probabilities": result.first_code_probabilities.tolist(),
-            "modality_probabilities": _modality_probabilities(result),
-            "instruction": used,
-            "order": result.order,
-            "milliseconds": result.milliseconds,
-        }
+        return search_fields(result) | {"modality_probabilities": _modality_probabilities(result), "instruction": used}
 
     def item(id: str) -> dict:
         """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source.
@@ -92,7 +70,7 @@ def endpoints(context: Context) -> list[Callable]:
         row = row_of(engine.index, id)
         known, picture = describe_item(engine, row, neighbors=0), engine.index.thumbnail(row)
         return {
-            **_item_fields(known["item"]),
+            **item_fields(known["item"]),
             "picture": formatting.data_uri(picture) if picture else None,
             "codes": known["codes"],
             "facts": dict(known["facts"]) | provenance_of(known["item"].source),
@@ -114,7 +92,7 @@ def endpoints(context: Context) -> list[Callable]:
             "pattern": format_pattern(read, "."),
             "count": len(matches),
             "items": [
-                {**_item_fields(item), "codes": codes}
+                {**item_fields(item), "codes": codes}
                 for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
             ],
         }
@@ -127,7 +105,7 @@ def endpoints(context: Context) -> list[Callable]:
         id: the number of the item in the collection. k: how many neighbours.
         """
         near = describe_item(engine, row_of(engine.index, id), checked_k(k))["neighbours"]
-        return [{**_item_fields(neighbour["item"]), "cosine": neighbour["cosine"]} for neighbour in near]
+        return [{**item_fields(neighbour["item"]), "cosine": neighbour["cosine"]} for neighbour in near]
 
     return [search, item, code_items, neighbours]
 
@@ -143,7 +121,3 @@ def _whole_number(number: Any, name: str, least: int, most: int) -> int:
     if type(number) is not int or not least <= number <= most:
         raise UserError(f"The {name} must be a whole number from {least} to {most:,}, not {quoted(number)}.")
     return number
-
-
-def _item_fields(item: Item) -> dict[str, str]:
-    return {"id": item.id, "modality": item.modality.name.lower(), "text": item.text}

@@ -6,7 +6,7 @@ const open = key => {
 };
 
 const found = ({key, pattern, words, level, items, figure, share, sure, strip}) => node('li', {},
-  button({class: 'found', 'data-key': key}, () => open(key),
+  button({class: 'found box', 'data-key': key}, () => open(key),
     node('span', {class: 'head'}, node('b', {}, words || 'no common meaning'), node('span', {class: 'label'}, `similarity ${figure}`)),
     node('i', {class: 'under', style: `width: ${100 * share}%`}),
     node('span', {class: 'head'}, node('code', {}, pattern),

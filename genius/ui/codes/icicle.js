@@ -30,7 +30,7 @@ const walk = event => {
 
 const draw = value => {
   if (!value) return [];
-  const tree = node('div', {class: 'codes-icicle', role: 'group',
+  const tree = node('div', {class: 'codes-icicle box', role: 'group',
     'aria-label': 'The codes as a tree; arrow keys move, Enter opens a code'}, branch(value));
   tree.addEventListener('keydown', walk);
   return [tree];

@@ -16,9 +16,6 @@ const draw = value => {
   if (words.length) parts.push(node('ol', {class: 'word-list'}, ...words.map(wordItem)), node('p', {class: 'note'}, note));
   else parts.push(node('p', {class: 'note'}, 'No word stands out.'));
   if (factors.length) parts.push(node('h2', {}, 'What its items are'),
-    node('table', {class: 'factors'},
-      node('thead', {}, node('tr', {}, ...['property', 'here', 'in the codes beside it'].map(name =>
-        node('th', {scope: 'col'}, name)))),
-      node('tbody', {}, ...factors.map(factor))));
+    node('div', {class: 'factors'}, tableOf(['property', 'here', 'in the codes beside it'], factors.map(factor))));
   return [node('section', {class: 'codes-meaning'}, ...parts)];
 };

@@ -18,7 +18,7 @@ const note = ({crumbs, items, common}) => {
 const draw = value => {
   if (!value) return [node('div', {class: 'empty'}, node('h2', {}, 'Loading the codes…'))];
   const {crumbs, items, empty, common, nothing_common: nothing, sentences, modalities} = value;
-  return [node('section', {class: 'codes-summary'},
+  return [node('section', {class: 'codes-summary box'},
     node('div', {class: 'answer-line'},
       node('nav', {'aria-label': 'Codes from the first level'}, node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
       node('span', {class: 'ways'}, button({class: 'link'}, () => emit('random', {}), 'A random one'))),

@@ -23,7 +23,7 @@ const draw = value => {
   const open = element.querySelector('details.about')?.open ? {open: ''} : {};    // drawn anew when items are added
   return [node('details', {class: 'about', ...open},
     node('summary', {}, 'About this collection'),
-    node('div', {class: 'chapters'},
+    node('div', {class: 'chapters box'},
       node('section', {}, ...collection(value), ...sources),
       node('section', {},
         node('h2', {}, 'What an ID is'),

@@ -16,15 +16,15 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from genius.schema import Hit, provenance_of
+from genius.schema import RANKER_PARTS, Item, SearchResult, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
 
-OF_HIT = ("rank", "generated_rank", "item", "modality", "text", "cosine", "log_probability")
-COLUMNS = ("query", "instruction", *OF_HIT, "codes")
+OF_ITEM = ("id", "modality", "text")
+COLUMNS = ("query", "instruction", "rank", "generated_rank", *OF_ITEM, "cosine", "log_prob", "codes")
 FIELDS = {  # of the JSON file, where their names do not say enough
     "score": "orders the generated IDs",
-    "log_probability": "of an ID by the decoder, natural logarithm; each code among all codes of its level",
+    "log_prob": "of an ID by the decoder, natural logarithm; each code among all codes of its level",
     "generated_rank": "before re-ranking; items that only the scan of all IDs found come last",
     "first_code_probabilities": "among the first codes, before any restriction of the modality",
     "cosine": "of the embeddings of query and item; orders the results if order is cosine",
@@ -56,32 +56,26 @@ def save_files(name: str, table: str, record: str) -> list[dict[str, str]]:
 
 def results_csv(answers: Sequence[LastQuery]) -> str:
     """A line per result."""
-    return csv_text(
-        COLUMNS,
-        (
-            {"query": answer.description, "instruction": answer.query.instruction}
-            | _record(hit)
-            | {"codes": " ".join(map(str, hit.codes))}
-            for answer in answers
-            for hit in answer.result.hits
-        ),
-    )
+    records = []
+    for answer in answers:
+        asked = {"query": answer.description, "instruction": answer.query.instruction}
+        for hit, fields in zip(answer.result.hits, search_fields(answer.result)["hits"], strict=True):
+            records.append(asked | fields | {"log_prob": hit.log_prob})
+    return csv_text(COLUMNS, records)
 
 
 def csv_text(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> str:
     """A table for spreadsheets: it begins with a byte order mark, or Excel would not read it as UTF-8, and texts that a
-    spreadsheet would compute get an apostrophe."""
+    spreadsheet would compute get an apostrophe. Codes are one text; what no column names is left out."""
     stream = io.StringIO()
     stream.write("\ufeff")
-    table = csv.DictWriter(stream, columns)
+    table = csv.DictWriter(stream, columns, extrasaction="ignore")
     table.writeheader()
     for record in records:
-        table.writerow(
-            {
-                name: f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
-                for name, value in record.items()
-            }
-        )
+        codes = {"codes": " ".join(map(str, record["codes"]))}
+        texts = {name: text for name, text in record.items() if isinstance(text, str)}
+        computed = {name: f"'{text}" for name, text in texts.items() if text.startswith(FORMULA)}
+        table.writerow(record | computed | codes)
     return stream.getvalue()
 
 
@@ -99,31 +93,46 @@ def _search(answer: LastQuery) -> dict[str, Any]:
             "text": query.text,
             "instruction": query.instruction,
             "picture": query.image is not None,
-            "codes": list(result.query_codes),
         },
         "options": {
             "beams": options.beams,
             "results": options.k,
-            "order": result.order,
             "mode": result.mode,
             "modality": options.modality and options.modality.name.lower(),
             "added": options.added,
         },
-        "first_code_probabilities": result.first_code_probabilities.tolist(),
-        "generated": [
-            {"codes": list(beam.codes), "score": beam.score, "log_probability": beam.log_prob, "items": beam.bucket}
-            for beam in result.generated
-        ],
-        "results": [
-            _record(hit) | {"codes": list(hit.codes), "log_probabilities": list(hit.log_probs)} for hit in result.hits
-        ],
+        **search_fields(result),
     }
 
 
-def _record(hit: Hit) -> dict[str, Any]:
-    item = hit.item
-    of_item = item.id, item.modality.name.lower(), item.text
-    return dict(zip(OF_HIT, (hit.rank, hit.generated_rank, *of_item, hit.cosine, hit.log_prob), strict=True))
+def search_fields(result: SearchResult) -> dict[str, Any]:
+    """The answer to a query, as the API and the saved JSON have it."""
+    return {
+        "hits": [
+            {
+                "rank": hit.rank,
+                **item_fields(hit.item),
+                "codes": list(hit.codes),
+                "cosine": hit.cosine,
+                "log_probabilities": list(hit.log_probs),
+                "generated_rank": hit.generated_rank,
+                "shares": dict(zip((*RANKER_PARTS, "modality"), hit.shares, strict=False)),
+            }
+            for hit in result.hits
+        ],
+        "generated": [
+            {"codes": list(beam.codes), "score": beam.score, "log_prob": beam.log_prob, "items": beam.bucket}
+            for beam in result.generated
+        ],
+        "query_codes": list(result.query_codes),
+        "first_code_probabilities": result.first_code_probabilities.tolist(),
+        "order": result.order,
+        "milliseconds": result.milliseconds,
+    }
+
+
+def item_fields(item: Item) -> dict[str, str]:
+    return dict(zip(OF_ITEM, (item.id, item.modality.name.lower(), item.text), strict=True))
 
 
 def saved_page(

@@ -53,5 +53,5 @@ const draw = item => {
     node('h3', {}, 'Most similar', node('span', {class: 'label'},
       item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),
     node('ol', {class: 'neighbours'}, ...item.neighbours.map(neighbour)));
-  return [node('article', {class: `itemcard ${item.modality}`, 'aria-label': `Item ${item.label}`, 'data-announced': `Item ${item.label}`}, ...parts)];
+  return [node('article', {class: `itemcard box ${item.modality}`, 'aria-label': `Item ${item.label}`, 'data-announced': `Item ${item.label}`}, ...parts)];
 };

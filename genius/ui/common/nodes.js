@@ -18,9 +18,10 @@ const button = (attributes, onClick, ...children) => {
 const scrollRegion = (label, className, ...children) =>
   node('div', {class: className, tabindex: '0', role: 'region', 'aria-label': label}, ...children);
 
-// A table with a header for each column.
-const tableOf = (columns, rows) => node('table', {},
-  node('thead', {}, node('tr', {}, ...columns.map(name => node('th', {scope: 'col'}, name)))), node('tbody', {}, ...rows));
+// A table with a header for each column. words: which columns hold texts, where that matters.
+const tableOf = (columns, rows, words) => node('table', {},
+  node('thead', {}, node('tr', {}, ...columns.map((name, place) =>
+    node('th', {scope: 'col', class: words ? words[place] ? 'word' : 'figure' : ''}, name)))), node('tbody', {}, ...rows));
 
 // An ID as chips. The codes that the query's own ID shares are marked, for the eye and for a screen reader;
 // within: a button, which has the focus instead. marks: how else each level is marked.

@@ -1,6 +1,6 @@
 const tile = kinds => ({id, name, modality, text, label, picture, figure, provenance}) => {
   const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
-  return node('li', {}, button({class: `tile ${modality}`, title}, () => emit('select', {id}),
+  return node('li', {}, button({class: `tile box ${modality}`, title}, () => emit('select', {id}),
     picture ? node('img', {src: picture, alt: text ? '' : label}) : '',
     text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
     node('span', {class: 'line'}, kinds > 1 ? node('span', {class: 'badge'}, name) : '',

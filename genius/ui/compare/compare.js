@@ -2,8 +2,7 @@ const section = (title, ...children) => node('section', {}, node('h2', {}, title
 
 // One row per system: its time, its overlap with the others, what only it found.
 const agreementTable = ({systems, agreement, encoding}) => {
-  const head = node('tr', {}, ...['Method', 'Time', ...systems.map(system => system.name), 'Only here']
-    .map(name => node('th', {scope: 'col'}, name)));
+  const columns = ['Method', 'Time', ...systems.map(system => system.name), 'Only here'];
   const shared = pair => pair
     ? node('td', {class: 'shared', style: `--share: ${pair.share}`}, node('b', {}, pair.overlap), ` ${pair.shift}`)
     : node('td', {class: 'itself'}, '–');
@@ -16,8 +15,7 @@ const agreementTable = ({systems, agreement, encoding}) => {
   return section('Time and agreement',
     node('p', {class: 'note'}, `Time is that of the search, the median of several. ${encoding}`),
     node('p', {class: 'note'}, 'A percentage is the share of results that two ways have in common; ± by how many ranks these differ.'),
-    scrollRegion('Time and agreement', 'scroll',
-      node('table', {}, node('thead', {}, head), node('tbody', {}, ...rows))));
+    scrollRegion('Time and agreement', 'scroll', tableOf(columns, rows)));
 };
 
 const rankChange = (rank, other, name) => {
@@ -29,7 +27,7 @@ const rankChange = (rank, other, name) => {
 };
 
 const result = (item, place, cosine, rank, marks) => node('li', {},
-  button({class: `compare-result ${item.modality}`, 'data-item': place}, () => emit('select', {id: item.id}),
+  button({class: `compare-result box ${item.modality}`, 'data-item': place}, () => emit('select', {id: item.id}),
     node('span', {class: 'rank'}, String(rank)),
     ...item.picture ? [node('img', {src: item.picture, alt: ''})] : [],
     node('span', {class: 'what'}, node('span', {class: 'words'}, item.text || item.label),
@@ -73,7 +71,7 @@ const draw = value => {
     shown = next;
   });
   return [node('div', {class: 'comparison'},
-    node('p', {class: 'sentence', 'data-announced': ''}, value.sentence), agreementTable(value),
+    node('p', {class: 'sentence box', 'data-announced': ''}, value.sentence), agreementTable(value),
     section('Side by side', node('p', {class: 'note'}, node('label', {for: 'compare-reference'},
       'Compare ranks with those of '), choice, '. ↑2: two ranks better than there; new: not found there. The number '
       + 'is the similarity to the query. Click an item to see its card and to mark it in the other columns.'), shown))];

@@ -5,6 +5,5 @@ const row = ({label, color, counts}, place) => {
     ...counts.map(count => node('td', {}, count.toLocaleString('en'))));
 };
 
-const draw = value => !value ? [] : [scrollRegion('Items of each color', 'scroll map-table', node('table', {},
-  node('thead', {}, node('tr', {}, ...value.headers.map(name => node('th', {scope: 'col'}, name)))),
-  node('tbody', {}, ...value.rows.map(row))))];
+const draw = value => !value ? []
+  : [scrollRegion('Items of each color', 'scroll map-table', tableOf(value.headers, value.rows.map(row)))];

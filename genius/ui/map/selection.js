@@ -5,7 +5,7 @@ const draw = value => {
   if (!value) return [];
   const {label, total, saved, words, guess, files} = value;
   const many = total.toLocaleString('en');
-  return [node('section', {class: 'map-selection', 'aria-label': 'Selected items'},
+  return [node('section', {class: 'map-selection box', 'aria-label': 'Selected items'},
     node('div', {class: 'top'}, node('h2', {'data-announced': ''}, `${many} ${total === 1 ? 'item' : 'items'} `,
       node('span', {class: 'label'}, label)),
       node('p', {class: 'actions'}, node('span', {class: 'label'},

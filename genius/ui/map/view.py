@@ -11,7 +11,7 @@ from genius.explore.map_colors import Group, Palette
 from genius.explore.map_data import MappedQuery, Maps, View
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.export import csv_text, save_files
+from genius.ui.common.export import OF_ITEM, csv_text, item_fields, save_files
 
 HEALTH_ROWS = (  # of the table that compares the IDs of both trainings: key, label, format
     ("ids", "different IDs", "{:,}"),
@@ -137,12 +137,7 @@ def selection_view(
 
 def item_files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
     """The items as CSV and JSON, to be saved by the browser."""
-    records = [
-        {"item": item.id, "modality": item.modality.name.lower(), "text": item.text, "codes": item_codes}
-        for item, item_codes in zip(items, codes.tolist(), strict=True)
-    ]
-    table = csv_text(
-        ["item", "modality", "text", "codes"],
-        (record | {"codes": " ".join(map(str, record["codes"]))} for record in records),
+    records = [item_fields(item) | {"codes": of_item} for item, of_item in zip(items, codes.tolist(), strict=True)]
+    return save_files(
+        "genius-items", csv_text([*OF_ITEM, "codes"], records), json.dumps(records, ensure_ascii=False, indent=1)
     )
-    return save_files("genius-items", table, json.dumps(records, ensure_ascii=False, indent=1))

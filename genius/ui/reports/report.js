@@ -6,10 +6,8 @@ const note = text => node('p', {class: 'note'}, ...prose(text));
 const cell = (words, text, best) => node('td', {class: `${words ? 'word' : 'figure'}${best ? ' best' : ''}`}, text);
 
 const table = ({title, note: about, columns, rows, words, bold}) => {
-  const head = columns.map((name, place) => node('th', {scope: 'col', class: words[place] ? 'word' : 'figure'}, name));
   const body = rows.map((row, at) => node('tr', {}, ...row.map((text, place) => cell(words[place], text, bold[at][place]))));
-  return node('section', {}, ...about ? [note(about)] : [], scrollRegion(title, 'scroll',
-    node('table', {}, node('thead', {}, node('tr', {}, ...head)), node('tbody', {}, ...body))));
+  return node('section', {}, ...about ? [note(about)] : [], scrollRegion(title, 'scroll', tableOf(columns, body, words)));
 };
 
 // Its content is made when it is opened; `opened` remembers which ones are, across a change of the reports.
@@ -84,11 +82,11 @@ const KEY_FIGURES = 3;
 const opener = (name, ...words) => button({}, () => genius.reveal(document.getElementById(`reports-${name}`), 'start'), ...words);
 const keyFigure = ({name, title, headline}) => {
   const [before, figure = '', ...after] = headline.split(/(\d[\d.,]*(?: %| ms)?)/);
-  return node('li', {}, node('p', {}, before, node('b', {}, figure), after.join('')), opener(name, title));
+  return node('li', {class: 'box'}, node('p', {}, before, node('b', {}, figure), after.join('')), opener(name, title));
 };
 const overview = reports => {
   const keys = reports.filter(({headline}) => headline).slice(0, KEY_FIGURES);
-  return [node('ul', {class: 'key-figures'}, ...keys.map(keyFigure)), node('ul', {class: 'overview'},
+  return [node('ul', {class: 'key-figures'}, ...keys.map(keyFigure)), node('ul', {class: 'overview box'},
     ...reports.map(report => node('li', {}, opener(report.name, report.title),
       report.headline && !keys.includes(report) ? ` ${report.headline}` : '')))];
 };

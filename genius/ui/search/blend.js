@@ -64,7 +64,7 @@ const draw = value => {
     emit('closed', {});
   }, 'Close');
   requestAnimationFrame(() => genius.reveal(element, 'nearest'));
-  return [node('section', {class: 'blend', 'aria-label': 'Blend'},
+  return [node('section', {class: 'blend box', 'aria-label': 'Blend'},
     node('div', {class: 'top'}, node('h2', {'data-announced': `Blend of the query with ${items[item].label}`}, 'Blend with a result'), close),
     node('p', {class: 'label'}, 'A mixture of the query and this result is searched (the paper’s Eq. 11). Move the slider: the ID changes '
       + 'code by code, from that of the query to that of the result.'),

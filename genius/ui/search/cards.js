@@ -56,7 +56,7 @@ const meanings = () => folded('What these numbers mean', node('ul', {},
 // One Tab stop, which opens Why; what a mouse finds beside it is in there, too.
 const card = ({query_row}) => data => {
   const {id, rank, title, rest, modality} = data;
-  const made = node('li', {class: `card ${modality}`});
+  const made = node('li', {class: `card box ${modality}`});
   const open = clicked => act('why', made, id, clicked);
   const words = [...title ? [node('b', {}, title)] : [], ...rest ? [node('span', {class: 'words'}, rest)] : []];
   const actions = ACTIONS.filter(([name]) => name !== 'Use' || data.picture).map(([name, hint, event]) =>

@@ -14,7 +14,7 @@ const example = (data, place) => {
     unfold(card.closest('.examples'), false);
     emit('select', {asked: {example: String(place)}});
   };
-  return node('li', {}, button({class: 'example'}, run,
+  return node('li', {}, button({class: 'example box'}, run,
     data.picture ? node('img', {src: data.picture, alt: ''})
       : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
     node('span', {class: 'example-text'},

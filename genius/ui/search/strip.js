@@ -133,7 +133,7 @@ const draw = value => {
   };
   const toggle = button({class: 'link', 'aria-controls': 'steps'}, clicked => { open = !open; show(clicked); });
   show(toggle);
-  const section = node('section', {class: `generation${branched ? ' branched' : ''}`, 'aria-label': title},
+  const section = node('section', {class: `generation box${branched ? ' branched' : ''}`, 'aria-label': title},
     node('div', {class: 'path'}, node('span', {class: 'label'}, 'Found by narrowing:'), path(value), toggle), steps);
   section.addEventListener('keydown', ({key}) => { if (key === 'Escape') stop(); });
   return [section];

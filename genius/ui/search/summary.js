@@ -31,7 +31,7 @@ const draw = value => {
   if (part) parts.push(node('p', {class: 'marked'}, node('img', {src: part, alt: 'The marked part of your picture'}),
     'Only this part of your picture was searched.'));
   parts.push(...notes.map(note => node('p', {class: 'far', 'data-announced': ''}, note)));
-  parts.push(node('div', {class: 'expert'}, ...aim ? firstCodes(aim) : [], node('p', {class: 'sentence'}, sentence),
+  parts.push(node('div', {class: 'expert box'}, ...aim ? firstCodes(aim) : [], node('p', {class: 'sentence'}, sentence),
     node('details', {class: 'times'}, node('summary', {}, 'Where the time went'),
       node('div', {class: 'bar thin', 'aria-hidden': 'true'},
         ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),
