@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import numpy as np
@@ -30,7 +31,7 @@ def test_a_setting_that_the_page_does_not_offer_never_reaches_the_engine(ask, se
 
 def test_an_example_over_http_fills_the_form_and_answers(ask):
     answer = ask("on_ask", None, *form("")[5:], event={"asked": {"example": "2"}})
-    text, picture, instruction, part, pictured, *_, summary, cards, generated = answer["output"]["data"][:14]
+    text, picture, instruction, part, pictured, *_, summary, cards, generated = answer["output"]["data"][:15]
     assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
     assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 3 and len(generated["rows"]) == 5
     assert summary["title"] == "Changed" and part is None and pictured == ""
@@ -50,16 +51,23 @@ def test_header_about_and_kinds_of_result_follow_the_items():
     events = [event for event in blocks.fns.values() if event.name == "refresh"]
     (signal,) = (block for block in blocks.blocks.values() if block.elem_id == "signal-changed")
     assert {target for event in events for target in event.targets} == {(blocks._id, "load"), (signal._id, "sent")}
-    assert [block.elem_id for block in events[0].outputs] == ["header", "about", "target", "compare-target"]
+    assert [block.elem_id for block in events[0].outputs] == ["header", "about", "target", "compare-target", "scope"]
     for modalities, kinds, kept in (
         ([0, 1, 1, 2], ["any", "image", "text", "pair"], True),
         ([1], ["any", "text"], False),
     ):
-        facts = {"modalities": np.array(modalities, np.uint8), "n": len(modalities), "code_sizes": (3, 256)}
+        config = SimpleNamespace(grown=int(kept))
+        facts = {
+            "modalities": np.array(modalities, np.uint8),
+            "n": len(modalities),
+            "code_sizes": (3, 256),
+            "config": config,
+        }
         engine.index = type("Index", (), facts)()
-        heading, about, search, compare = events[0].fn("any", "pair")
+        heading, about, search, compare, scope = events[0].fn("any", "pair")
         assert f"{len(modalities)} items" in heading["facts"] and about["held"]
         assert [value for _, value in search["choices"]] == [value for _, value in compare["choices"]] == kinds
+        assert scope["visible"] == kept
         assert "value" not in search and compare.get("value") == (None if kept else "any")
 
 

@@ -72,6 +72,7 @@ class CodeFinder:
 def find_form(visible: bool) -> tuple[gr.Textbox, UploadedImage, gr.Button, Panel]:
     """The words, the picture, the button and the codes that are found; visible where an encoder reads them."""
     with gr.Row(elem_id="codes-find", visible=visible):
+        picture = query_picture("codes-picture")
         words = gr.Textbox(
             label="Which codes mean …",
             placeholder="wheel",
@@ -80,7 +81,5 @@ def find_form(visible: bool) -> tuple[gr.Textbox, UploadedImage, gr.Button, Pane
             min_width=240,
             elem_id="codes-words",
         )
-        with gr.Accordion("… or a picture", open=False, elem_id="codes-by-picture"):
-            picture = query_picture("codes-picture", 140)
-        go = gr.Button("Find codes", variant="primary", scale=0, min_width=140)
+        go = gr.Button("Find codes", variant="primary", scale=0, min_width=140, elem_id="codes-go")
     return words, picture, go, Panel("codes-found", "codes/found.js")

@@ -83,19 +83,32 @@ def introduction(tab: str, text: str) -> Panel:
     return Panel(f"{tab}-introduction", "common/introduction.js", {"text": text})
 
 
-class Download(gr.HTML):
-    """A file that the browser saves: {"name", "type", "text"}, an output of a callback. name: its elem_id."""
+class Message(gr.HTML):
+    """An output of a callback, upon which the browser does something each time, also for an equal value; None is not
+    sent. name: the elem_id. act: statements of JavaScript with the value as `message`.
+    """
 
-    def __init__(self, name: str):
-        saving = "watch('value', () => { if (props.value) saveButton({...props.value, label: ''}).click(); });"
-        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=saving)
+    def __init__(self, name: str, act: str, **layout: Any):
+        told = f"watch('value', () => {{ const message = props.value?.message; if (props.value) {{ {act} }} }});"
+        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=told, **layout)
 
-    def postprocess(self, value: Any) -> Any:
+    def postprocess(self, value: Any) -> dict[str, Any] | None:
         """With a unique number, because the browser only notices a value that differs from the last."""
-        return None if value is None else {**value, "number": uuid.uuid4().hex}
+        return None if value is None else {"message": value, "number": uuid.uuid4().hex}
+
+    def preprocess(self, payload: Any) -> Any:
+        """The value comes from the browser; listeners check it like any input."""
+        return payload.get("message") if isinstance(payload, dict) else None
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "object"}
+
+
+class Download(Message):
+    """A file that the browser saves: {"name", "type", "text"}. name: its elem_id."""
+
+    def __init__(self, name: str):
+        super().__init__(name, "saveButton({...message, label: ''}).click();")
 
 
 class UploadedImage(gr.Image):
@@ -114,8 +127,8 @@ class UploadedImage(gr.Image):
         return upload_path({"path": payload.path, "url": payload.url})
 
 
-def query_picture(name: str, height: int) -> UploadedImage:
-    """The picture of a query: a file, the camera or the clipboard. name: its elem_id. height: in pixels.
+def query_picture(name: str) -> UploadedImage:
+    """The picture of a query: a file, the camera or the clipboard; a thumbnail. name: its elem_id.
 
     Not a class: Gradio sends a browser only what a component's own constructor names.
     """
@@ -123,7 +136,7 @@ def query_picture(name: str, height: int) -> UploadedImage:
         label="Picture",
         sources=["upload", "webcam", "clipboard"],
         webcam_options=CAMERA,
-        height=height,
+        height=64,
         buttons=[],
         placeholder="Add a picture",
         alt_text="Your picture",

@@ -5,7 +5,6 @@ events. The state of a visitor is kept in gr.State or in the browser, never in a
 """
 
 import os
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +23,7 @@ from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
 from genius.ui.common.about import About
-from genius.ui.common.components import Panel
+from genius.ui.common.components import Message, Panel
 from genius.ui.common.formatting import data_uri, is_prefix, item_label
 
 
@@ -72,10 +71,9 @@ class LastQuery:
             raise UserError("The collection has changed; search again.")
 
 
-class Signal(gr.HTML):
+class Signal(Message):
     """A value that one tab sends to another: an output of a callback, received by `.sent(listener, inputs=signal)`.
 
-    Unlike the change event of a textbox, it also fires when the same value is written again; None is not sent.
     Panels do not write it: they trigger an event, whose callback does.
 
     sections: elem_ids of accordions that may listen by `while_open`.
@@ -87,29 +85,11 @@ class Signal(gr.HTML):
             (f"document.querySelector('#{section} .label-wrap.open')", _open_event(section)) for section in sections
         ]
         sending = " ".join(f"if ({condition}) trigger('{event}', {{}});" for condition, event in events)
-        super().__init__(
-            None,
-            html_template="<i></i>",
-            visible="hidden",
-            elem_id=f"signal-{name}",
-            js_on_load=f"watch('value', () => {{ if (props.value) {{ {sending} }} }});",
-            **layout,
-        )
+        super().__init__(f"signal-{name}", sending, **layout)
 
     def while_open(self, section: str) -> Callable[..., Dependency]:
         """The event for one of the sections. It is only sent while that is open, which spares the browser a request."""
         return getattr(self, _open_event(section))
-
-    def postprocess(self, value: Any) -> dict[str, Any] | None:
-        """With a unique number, because the browser only notices a value that differs from the last."""
-        return None if value is None else {"message": value, "number": uuid.uuid4().hex}
-
-    def preprocess(self, payload: Any) -> Any:
-        """The value comes from the browser; listeners check it like any input."""
-        return payload.get("message") if isinstance(payload, dict) else None
-
-    def api_info(self) -> dict[str, Any]:
-        return {"type": "object"}
 
 
 def _open_event(section: str) -> str:

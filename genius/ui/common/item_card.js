@@ -13,15 +13,6 @@ const meanings = codes => {
     node('b', {}, prefix.join(' · ')), ` ${genius.names[prefix.join('.')]}`))))] : [];
 };
 
-const neighbour = data => {
-  const label = `${data.label}, similarity ${data.cosine}`;
-  const show = () => emit('select', {id: data.id});
-  return node('li', {}, button({class: `near ${data.modality}`, title: data.text || label}, show,
-    data.picture ? node('img', {src: data.picture, alt: data.text || label})
-      : node('span', {class: 'excerpt'}, data.text),
-    node('span', {class: 'cosine'}, data.cosine)));
-};
-
 // Credit, license and origin, which becomes a link where it is an address.
 const provenance = ({credit, licence, origin, link}) => node('dl', {class: 'facts'},
   ...[['Credit', credit], ['License', licence], ['Origin', origin]].filter(([, value]) => value).map(([name, value]) =>
@@ -46,12 +37,12 @@ const draw = item => {
   if (item.facts.length) about.append(node('dl', {class: 'facts'},
     ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, factName(name)), node('dd', {}, value)))));
   if (item.provenance) about.append(provenance(item.provenance));
-  about.append(button({class: 'use'}, () => emit('use_as_query', {id: item.id}), 'Use as query'));
+  about.append(button({class: 'plain use'}, () => emit('use_as_query', {id: item.id}), 'Use as query'));
   const parts = [node('div', {class: 'whole'},
     ...item.picture ? [node('img', {src: item.picture, alt: item.text ? '' : item.label})] : [], about)];
   if (item.neighbours.length) parts.push(
     node('h3', {}, 'Most similar', node('span', {class: 'label'},
       item.exact ? ' among all items, with their similarity (cosine)' : ' among items with similar IDs, with their similarity (cosine)')),
-    node('ol', {class: 'neighbours'}, ...item.neighbours.map(neighbour)));
+    node('ol', {class: 'neighbours'}, ...item.neighbours.map(near => itemTile(near, () => emit('select', {id: near.id})))));
   return [node('article', {class: `itemcard box ${item.modality}`, 'aria-label': `Item ${item.label}`, 'data-announced': `Item ${item.label}`}, ...parts)];
 };

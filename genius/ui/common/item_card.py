@@ -55,7 +55,7 @@ def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
         **view(known["item"], row),
         **{name: known[name] for name in ("codes", "facts", "exact")},
         "neighbours": [
-            {**view(near["item"], near["row"]), "cosine": formatting.number(near["cosine"], 3)}
+            {**view(near["item"], near["row"]), "figure": formatting.number(near["cosine"], 3)}
             for near in known["neighbours"]
         ],
     }

@@ -48,6 +48,16 @@ const pager = (page, pages, turn) => {
     node('span', {class: 'label'}, `page ${(page + 1).toLocaleString('en')} of ${pages.toLocaleString('en')}`), step('Next', page + 1))];
 };
 
+// An item as a tile. choose: what a click does. badge: says what kind of item it is.
+const itemTile = ({name, modality, text, label, picture, figure, provenance}, choose, badge = false) => {
+  const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
+  return node('li', {}, button({class: `tile box ${modality}`, title}, choose,
+    picture ? node('img', {src: picture, alt: text ? '' : label}) : '',
+    text ? node('span', {class: picture ? 'caption' : 'excerpt'}, text) : '',
+    node('span', {class: 'line'}, badge ? node('span', {class: 'badge'}, name) : '',
+      figure ? node('span', {class: 'figure'}, figure) : '')));
+};
+
 // What few people need.
 const folded = (name, ...children) => node('details', {class: 'folded-note'}, node('summary', {}, name), ...children);
 

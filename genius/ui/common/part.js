@@ -72,7 +72,7 @@ const field = (edge, box) => {
 };
 
 const edgeForm = box => {
-  const form = node('form', {}, ...EDGES.map(edge => field(edge, box)), node('button', {type: 'submit'}, 'Search this part'));
+  const form = node('form', {}, ...EDGES.map(edge => field(edge, box)), node('button', {type: 'submit', class: 'plain'}, 'Search this part'));
   const problem = node('p', {class: 'wrong', role: 'status'});
   form.addEventListener('submit', event => {
     event.preventDefault();

@@ -1,5 +1,5 @@
 const row = ({label, color, counts}, place) => {
-  const show = button({class: 'pick', title: `Show the items of ${label}`}, () => emit('select', {group: place}), label);
+  const show = button({class: 'link', title: `Show the items of ${label}`}, () => emit('select', {group: place}), label);
   return node('tr', {},
     node('th', {scope: 'row'}, node('i', {class: 'swatch', style: `background: ${color}`}), show),
     ...counts.map(count => node('td', {}, count.toLocaleString('en'))));

@@ -1,5 +1,5 @@
 const answer = ({id, label, modality}) => node('li', {},
-  button({class: `answer ${modality}`}, () => emit('select', {id}), label));
+  button({class: `choice ${modality}`}, () => emit('select', {id}), label));
 
 const draw = query => !query ? [] : [node('section', {class: 'map-query'},
   node('h3', {}, 'A test question of the collection'),
@@ -7,4 +7,4 @@ const draw = query => !query ? [] : [node('section', {class: 'map-query'},
   ...query.picture ? [node('p', {class: 'label'}, 'It has a picture, which the run does not keep.')] : [],
   node('p', {}, node('span', {class: 'label'}, 'instruction '), query.instruction),
   node('p', {class: 'label'}, query.answers.length === 1 ? 'Its answer:' : 'Its answers, the first shown below:'),
-  node('ul', {class: 'answers'}, ...query.answers.map(answer)))];
+  node('ul', {class: 'choices'}, ...query.answers.map(answer)))];

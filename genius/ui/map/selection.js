@@ -13,5 +13,5 @@ const draw = value => {
     ...words.length ? [
       node('p', {class: 'label'}, guess ? 'These items have no texts; the words most similar to them on average:'
         : 'Words that set these items apart from the others, with the share of their texts that contain them:'),
-      node('ul', {class: 'map-words'}, ...words.map(wordItem))] : [])];
+      node('ul', {class: 'pills'}, ...words.map(wordItem))] : [])];
 };

@@ -144,7 +144,7 @@ def form_for(context: Context) -> Form:
     options, which start at the run's own; and the history."""
     engine = context.engine
     index, has_ranker = engine.index, engine.has_ranker
-    picture = query_picture("picture", height=64)
+    picture = query_picture("picture")
     pictured = gr.Textbox(visible="hidden", elem_id="pictured")
     text = query_text("text")
     target = target_choice(index, "target")

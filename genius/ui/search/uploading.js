@@ -1,7 +1,7 @@
-// A picture for Search or Compare is chosen, pasted anywhere or dropped anywhere. What the browser can read is uploaded as a
+// A picture for Search, Compare or Codes is chosen, pasted anywhere or dropped anywhere. What the browser can read is uploaded as a
 // PNG, JPEG or WebP without side above 2,048 pixels, since a telephone's photograph is too large as it is; the rest is refused.
 {
-  const BUTTONS = {'#picture': '#go', '#compare-picture': '#compare-go'};
+  const BUTTONS = {'#picture': '#go', '#compare-picture': '#compare-go', '#codes-picture': '#codes-go'};
   const FIELDS = {'#text textarea': '#go', '#compare-text textarea': '#compare-go'};
   const SIDE = 2048, BYTES = 4 * 2 ** 20, TYPES = ['image/png', 'image/jpeg', 'image/webp'];
   const own = new WeakSet();    // drops by which Gradio gets the picture

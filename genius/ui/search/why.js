@@ -45,7 +45,7 @@ const draw = value => {
     node('div', {class: 'actions'}, group(near), button({}, () => emit('open_map', {}), 'Show on the map ▸')),
     node('div', {class: 'expert'},
       ...sentences.map(one => node('p', {class: 'sentence', 'data-announced': ''}, one)),
-      node('ul', {class: 'flags'}, ...flags.map(flag => node('li', {}, flag))),
+      node('ul', {class: 'pills'}, ...flags.map(flag => node('li', {}, flag))),
       scrollRegion('Its codes, level by level', 'scroll', tableOf(['Level', ...levels.map(String)],
         [...ids.map(one => identity({...one, first: first_codes[one.codes[0]]}, levels)), ...steps.map(row => step(row, levels))])),
       node('p', {class: 'note'}, node('span', {class: 'code shared'}, 'Marked'), ': the first codes that an ID shares with this '

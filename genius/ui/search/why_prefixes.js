@@ -1,7 +1,7 @@
 const COLUMNS = ['Level', 'Beginning', 'Outcome', 'Rank', 'Probability of its code', 'log p so far', 'Items'];
 
 const row = data => {
-  const open = button({class: 'open', title: 'Show its items in Codes'},
+  const open = button({class: 'link', title: 'Show its items in Codes'},
     () => emit('select', {value: data.codes.join('.')}), chips({codes: data.codes, shared: data.shared, within: true}));
   return node('tr', {},
     node('td', {class: 'place'}, String(data.level)), node('td', {}, open), node('td', {}, data.fate),
