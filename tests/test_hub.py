@@ -1,32 +1,29 @@
 import json
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from huggingface_hub import constants
 
 from genius.errors import UserError
-from genius.hub import push
+from genius.hub import main, push
 from genius.reports import Column, Report, Table
 from genius.run import Run
-from tests.fake_hub import TOKEN, fake_hub
-
-ROOT = Path(__file__).resolve().parent.parent
-USE = """
-import sys
-from genius.errors import UserError
-from genius.hub import main
 from genius.search.engine import Engine
-main([sys.argv[1], "ada/birds"])
-print(*[hit.item.id for hit in Engine.load("hf://ada/birds", "cpu").search("a red dog").hits])
-for address in ("hf://ada/nothing", "hf://birds/of/prey"):
-    try:
-        Engine.load(address, "cpu")
-    except UserError as error:
-        print(error)
-"""
+from tests.fake_hub import TOKEN, Files, fake_hub
+
+
+@pytest.fixture
+def repositories(tmp_path, monkeypatch) -> Iterator[dict[str, Files]]:
+    """Those of the hub that huggingface_hub talks to."""
+    with fake_hub() as (address, repositories):
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+        template = address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        yield repositories
 
 
 @pytest.fixture
@@ -44,15 +41,14 @@ def run(tiny_run, tmp_path) -> Run:
     return run
 
 
-def test_a_run_that_was_pushed_is_loaded_from_the_hub_and_answers_as_before(run, engine, tmp_path):
-    with fake_hub() as (address, repositories):
-        settings = {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home"), "HF_TOKEN": TOKEN, "HF_HUB_OFFLINE": "0"}
-        command = [sys.executable, "-c", USE, run.path]
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stderr
-    pushed, found, missing, no_name = done.stdout.splitlines()
-    assert pushed == "hf://ada/birds" and found.split() == [hit.item.id for hit in engine.search("a red dog").hits]
-    assert missing.startswith("'hf://ada/nothing' was not loaded (") and "hf://birds/of/prey" in no_name
+def test_a_run_that_was_pushed_is_loaded_from_the_hub_and_answers_as_before(run, engine, repositories, capsys):
+    main([str(run.path), "ada/birds"])
+    assert capsys.readouterr().out == "hf://ada/birds\n"
+    found, expected = (each.search("a red dog").hits for each in (Engine.load("hf://ada/birds", "cpu"), engine))
+    assert [hit.item.id for hit in found] == [hit.item.id for hit in expected]
+    for address in ("hf://ada/nothing", "hf://birds/of/prey"):
+        with pytest.raises(UserError, match=rf"^'{address}' was not loaded \("):
+            Engine.load(address, "cpu")
     ((repo, files),) = repositories.items()
     named = {f"{part['folder']}/{name}" for part in run.manifest["parts"].values() for name in part["files"]}
     beside = {"manifest.json", "README.md", "reports/retrieval.json", "reports/retrieval.md"}

@@ -18,9 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.collections.instructions import Instructions
 from genius.collections.layout import TASKS
 from genius.collections.mbeir import BenchmarkRow, Collection
+from genius.collections.records import Instructions
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality

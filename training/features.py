@@ -17,8 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
-from genius.encoding.feature_cache import EncoderFeatureCache, Lookup
-from genius.encoding.features import ARRAYS, EncoderInput, FeatureFiles, read_progress
+from genius.encoding.features import ARRAYS, EncoderFeatureCache, EncoderInput, FeatureFiles, Lookup, read_progress
 from genius.encoding.image_loader import enough_pixels
 from genius.errors import UserError, exit_on_user_error
 from genius.files import link_files, link_or_copy, write_json

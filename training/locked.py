@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from genius.encoding.feature_cache import EncoderFeatureCache
-from genius.encoding.features import FeatureFiles
+from genius.encoding.features import EncoderFeatureCache, FeatureFiles
 from genius.errors import UserError
 from genius.files import write_json
 from genius.index.segments import ConcatenatedArray

@@ -19,8 +19,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from genius.encoding.feature_cache import EncoderFeatureCache
-from genius.encoding.features import FeatureFiles
+from genius.encoding.features import EncoderFeatureCache, FeatureFiles
 from genius.errors import UserError
 from genius.index.segments import ConcatenatedArray
 from genius.models.class_bridge import BridgedHead

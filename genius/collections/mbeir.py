@@ -14,9 +14,15 @@ from typing import Self
 import numpy as np
 
 from genius.collections import layout
-from genius.collections.instructions import Instructions, read_instructions
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
-from genius.collections.records import parse_item, parse_judgment, parse_query, read_lines
+from genius.collections.records import (
+    Instructions,
+    parse_item,
+    parse_judgment,
+    parse_query,
+    read_instructions,
+    read_lines,
+)
 from genius.errors import UserError
 from genius.schema import Item, LabeledQuery
 

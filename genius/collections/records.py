@@ -1,4 +1,4 @@
-"""Parse one line of an M-BEIR file: a candidate, a query or a relevance judgment.
+"""Parse one line of an M-BEIR file: a candidate, a query or a relevance judgment; and the table of instructions.
 
 The reader and the checker share these parsers, so both refuse the same lines. Errors are LineErrors, which name the
 file and the line.
@@ -16,8 +16,12 @@ from genius.collections.keys import id_key
 from genius.collections.layout import TASKS, leaves_folder
 from genius.collections.lines import LineError, parse_object, text_lines, validate
 from genius.schema import Item, LabeledQuery, Modality
+from genius.texts import MAX_TEXT
 
 T = TypeVar("T")
+# (dataset id, query modality, candidate modality) -> instructions
+Instructions = dict[tuple[int, Modality, Modality], list[str]]
+COLUMNS = ("query_modality", "cand_modality", "dataset_name", "dataset_id", "prompts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,31 @@ def parse_judgment(file: Path, line: int, text: str) -> Judgment:
 def parse_modality(name: str) -> Modality:
     """Read M-BEIR's name; its card also writes "text,image". Raises ValueError that lists the choices."""
     return Modality.from_mbeir("image,text" if name == "text,image" else name)
+
+
+def read_instructions(file: Path) -> Instructions:
+    """Read the tab-separated table. Columns are found by position; empty prompts are skipped.
+
+    Raises LineError.
+    """
+    instructions: Instructions = {}
+    for number, text in text_lines(file):
+        fields = [field.strip() for field in text.split("\t")]
+        if number == 1 and fields[:2] == list(COLUMNS[:2]):
+            continue
+        prompts = [prompt for prompt in fields[4:] if prompt]
+        if not prompts:
+            raise LineError(file, number, f"expected the columns {', '.join(COLUMNS)}, separated by tabs")
+        if (longest := max(map(len, prompts))) > MAX_TEXT:
+            raise LineError(file, number, f"a prompt has {longest:,} characters; shorten it to {MAX_TEXT:,}")
+        if not (fields[3].isascii() and fields[3].isdigit() and len(fields[3]) < 7):
+            raise LineError(file, number, f"dataset_id must be an integer, found {fields[3]!r}")
+        try:
+            key = (int(fields[3]), parse_modality(fields[0]), parse_modality(fields[1]))
+        except ValueError as error:
+            raise LineError(file, number, str(error)) from None
+        instructions.setdefault(key, []).extend(prompts)
+    return instructions
 
 
 def _checked_id(name: str) -> str:

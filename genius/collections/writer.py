@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from genius.collections import layout
-from genius.collections.instructions import COLUMNS
+from genius.collections.records import COLUMNS
 from genius.errors import UserError
 from genius.files import fsync, written_aside
 from genius.schema import Item, LabeledQuery, Modality

@@ -12,24 +12,36 @@ Shapes: n items of the index.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
+from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
-from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
-from genius.evaluation.instructions import PhrasedRow, count_phrasings, measure_phrasings
+from genius.collections.records import Instructions
+from genius.evaluation.figures import Estimate, PoolFigures, SearchedRow, pool_figures
 from genius.evaluation.pools import PoolKind, Pools, read_pools
-from genius.evaluation.queries import BATCH, EncodedSplit, QuerySet, read_queries, training_targets
+from genius.evaluation.queries import (
+    BATCH,
+    EncodedRow,
+    EncodedSplit,
+    QuerySet,
+    phrasings_of,
+    read_queries,
+    training_targets,
+)
 from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
+from genius.metrics.hit_rate import headline_cut, hit_rate
+from genius.schema import Modality
 from genius.search.engine import Engine, batch_size
 
+PHRASED_SYSTEMS = ("dense", "beam", "beam + re-rank")
 MAX_FACTOR_ITEMS = 20_000  # items that factors are read from: a sample fixed by the seed
 
 
@@ -47,6 +59,17 @@ class EvaluationOptions:
     answerable: bool = False  # only queries with a positive in the index
     rows: tuple[str, ...] = ()  # only these benchmark rows, see select_rows; empty: all
     items: str = ""  # only pools of these items, "all" or the split; empty: both
+
+
+@dataclass(frozen=True)
+class PhrasedRow:
+    """Hit rates of a row over all phrasings of its instruction: the mean, the lowest and the highest."""
+
+    task: int
+    dataset: str
+    cut: int
+    phrasings: int
+    systems: dict[str, Estimate]
 
 
 @dataclass(frozen=True)
@@ -139,6 +162,31 @@ def search_pools(
             if pools.kinds[0] in kinds and options.every_phrasing:
                 phrased[number] = measure_phrasings(searched, collection, queries, options.beams[-1])
     return by_pool, phrased
+
+
+def measure_phrasings(pool: SearchedPool, collection: Collection, queries: QuerySet, beams: int) -> PhrasedRow:
+    """Search for every query of a row with every phrasing of the row's instruction.
+
+    A query with fewer phrasings than others repeats its first ones.
+    """
+    phrasings, row = collection.instructions(), queries.row
+    chosen, count = replace(pool, systems=PHRASED_SYSTEMS), count_phrasings(queries, phrasings)
+    rates = defaultdict(list)
+    for number in range(count):
+        rephrased = queries.rephrased(phrasings, number)
+        encoded = EncodedRow.encode(pool.engine, rephrased.opened(collection, BATCH))
+        for system, ranks in chosen.search(encoded, rephrased.qrels, beams).ranks.items():
+            rates[system].append(hit_rate(ranks, headline_cut(row.dataset)))
+    systems = {system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()}
+    return PhrasedRow(row.task, row.dataset, headline_cut(row.dataset), count, systems)
+
+
+def count_phrasings(queries: QuerySet, phrasings: Instructions) -> int:
+    """The most phrasings that a query of the row has. Raises UserError for a query without one."""
+    return max(
+        len(phrasings_of(query, Modality(target), queries.row, phrasings, INSTRUCTIONS.name))
+        for query, target in zip(queries.queries, queries.targets.tolist(), strict=True)
+    )
 
 
 def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet]) -> str:

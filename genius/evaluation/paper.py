@@ -24,9 +24,8 @@ from genius.collections.layout import TASKS
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_line
-from genius.evaluation.evaluate import Evaluation, compared_kinds
+from genius.evaluation.evaluate import Evaluation, PhrasedRow, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
-from genius.evaluation.instructions import PhrasedRow
 from genius.metrics.hit_rate import USUAL_CUT, mean_known, wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
 from genius.trie.ids import packed_bytes

@@ -18,10 +18,10 @@ from torch import Tensor
 from tqdm import tqdm
 
 from genius.collections.images import open_image
-from genius.collections.instructions import Instructions
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.layout import HELD_OUT_INSTRUCTIONS, INSTRUCTIONS, TASKS
 from genius.collections.mbeir import BenchmarkRow, Collection
+from genius.collections.records import Instructions
 from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.index.store import Index

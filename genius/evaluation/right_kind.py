@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from genius.collections.instructions import Instructions
 from genius.collections.mbeir import Collection
+from genius.collections.records import Instructions
 from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.figures import DRAWS, Estimate

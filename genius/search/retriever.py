@@ -2,9 +2,14 @@
 
     encode -> fuse -> beam and scan -> rerank -> explain -> fetch
 
+The image tower is most of the work of a query with a picture. A picture that is asked about again, with another
+instruction or another text, or with several instructions at once, passes it once. Only the features are kept.
+
 Shapes: b queries, d embedding dim.
 """
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,7 +21,7 @@ from torch import Tensor
 from genius.errors import UserError
 from genius.models.absent import NoCodewords, NoEncoder
 from genius.models.decoder import IDDecoder
-from genius.models.encoder import Encoder
+from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -24,7 +29,6 @@ from genius.models.ranker import Ranker
 from genius.schema import DECODER_DTYPES, Query, SearchResult
 from genius.search.candidates import CandidateSearch
 from genius.search.checks import ResolvedOptions
-from genius.search.image_feature_cache import ImageFeatureCache
 from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates, ranker_parts, score_parts
 from genius.search.retrieval import EncodedQueries, Retrieval, Unranked
 from genius.search.snapshots import Version
@@ -33,6 +37,43 @@ from genius.texts import query_text
 from genius.trie.pool import Pool
 
 TOGETHER = 64  # IDs that are scored in one pass of the decoder
+CAPACITY = 256  # images that are remembered; one vector each
+
+
+class ImageFeatureCache:
+    """An encoder with a least-recently-used cache of image features.
+
+    Not safe to share between threads: the engine's models run on one.
+    """
+
+    def __init__(self, encoder: Encoder | NoEncoder, capacity: int = CAPACITY):
+        self.encoder, self.capacity = encoder, capacity
+        self._features: OrderedDict[bytes, Tensor] = OrderedDict()  # digest of a picture -> (d,), the last used last
+
+    def encode(self, images: Sequence[Image | None], texts: Sequence[str]) -> Features:
+        """As `Encoder.encode`, for b queries; each image that is not in the cache passes the image tower once."""
+        digests = {at: _digest(image) for at, image in enumerate(images) if image is not None}
+        first = {digest: at for at, digest in reversed(digests.items()) if digest not in self._features}
+        missing = [image if at in first.values() else None for at, image in enumerate(images)]
+        features = self.encoder.encode(missing, texts)
+        for digest, at in first.items():
+            self._features[digest] = features.image[at].clone()
+        for at, digest in digests.items():
+            self._features.move_to_end(digest)
+            features.image[at] = self._features[digest]
+            features.image_mask[at] = True
+        while len(self._features) > self.capacity:
+            self._features.popitem(last=False)
+        return features
+
+    def clear(self) -> None:
+        """Forget every picture."""
+        self._features.clear()
+
+
+def _digest(image: Image) -> bytes:
+    """The same for the same pixels."""
+    return hashlib.blake2b(image.tobytes(), digest_size=16, salt=repr(image.size).encode()[:16]).digest()
 
 
 class Retriever:

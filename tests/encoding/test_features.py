@@ -7,8 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from genius.encoding.feature_cache import EncoderFeatureCache
-from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.features import EncoderFeatureCache, FeatureFiles, batched
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion

@@ -17,6 +17,7 @@ from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_code
 from genius.evaluation.figures import BeamFigures, SearchedRow, pool_figures, share_of_dense
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, read_queries, with_positives
+from genius.evaluation.report import report_of
 from genius.evaluation.systems import CandidateStatistics, RowResults, id_systems
 from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
@@ -24,7 +25,7 @@ from genius.schema import Item, Modality
 from genius.search.engine import Engine
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
-from tests.evaluation.micro import publish_micro_run
+from tests.evaluation.micro import PHRASINGS, publish_micro_run
 
 GLOBAL = PoolKind("global", "all")
 
@@ -271,3 +272,50 @@ def test_code_use_covers_all_items_and_factors_cover_a_sample_of_the_candidates(
     monkeypatch.setattr(module, "MAX_FACTOR_ITEMS", 40)
     first, again, other = [measure_codes(Indexed(), np.arange(10, 90), seed)[1] for seed in (0, 0, 1)]
     assert first == again != other and first[0]["items"] == 40
+
+
+@pytest.fixture(scope="module")
+def partly_unknown(collection, tmp_path_factory) -> Collection:
+    """Of 0:7 the only answer is no candidate, of 0:11 one of two."""
+    root = shutil.copytree(collection.root, tmp_path_factory.mktemp("unknown") / "collection")
+    file = root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
+    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    return Collection(root)
+
+
+@pytest.fixture(scope="module")
+def phrased(engine, partly_unknown):
+    return evaluate(engine, partly_unknown, EvaluationOptions(beams=(4,), every_phrasing=True))
+
+
+def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_at_a_time(
+    phrased, engine, partly_unknown
+):
+    """As M-BEIR's evaluation counts: 1 if any relevant one is among the first k."""
+    ids, rates = [item.id for item in engine.index.items(range(engine.index.n))], []
+    first, *_ = read_queries(partly_unknown, engine.index, "test", limit=None, seed=0)
+    for phrasing in PHRASINGS:
+        hits = []
+        for query in first.queries:
+            features = engine.encoder.encode([None], [f"{phrasing} {query.text}"])
+            cosines = engine.index.embeddings.astype(np.float64) @ features.embedding()[0].numpy().astype(np.float64)
+            retrieved = [ids[row] for row in np.argsort(-cosines, kind="stable")]
+            hits.append(float(bool(set(query.positives) & set(retrieved[:5]))))
+        rates.append(np.mean(hits))
+    row, *_, texts = phrased.phrasings
+    assert (row.phrasings, texts.phrasings) == (3, 1)
+    assert row.systems["dense"] == (pytest.approx(np.mean(rates)), min(rates), max(rates))
+    for system, figures in texts.systems.items():  # one phrasing: as in the tables
+        assert set(figures) == {phrased.pools[0].rows[2].systems[system].rate[0]}
+    report = report_of(phrased, "", "", "", "")
+    (table,) = [table for table in report.tables if table.title == "Hit rate over all phrasings of the instructions"]
+    assert table.rows[0][2:4] == [3, row.systems["dense"]] and table.rows[-1][0] == "average"
+    assert "2 judgments name items that are not in the index." in report.note
+
+
+def test_unknown_judgments_are_counted(phrased):
+    row, *others = phrased.pools[0].rows
+    assert (row.queries, row.outside, row.without_positive) == (4, 2, 1)
+    assert not any(other.outside for other in others)
+    assert (row.queries_seen, row.queries_new) == (0, 3)  # what has no answer is neither
+    assert max(system.hit[50] for system in row.systems.values()) <= 0.75

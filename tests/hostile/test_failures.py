@@ -1,12 +1,14 @@
-"""Commands that are killed, and whose disk is full: nothing is lost, and repeated they end as undisturbed ones.
+"""Commands that are killed, whose disk is full, or that run at once: nothing is lost, and repeated they end well.
 
-A command is stopped at its calls to the file layer and repeated in a copy of its folder: what lies on disk then is what
-a kill would leave. Changes of an index are also killed for real, at every publication. A file of a run that is damaged
-is refused in a sentence, or does not matter.
+A command is stopped at its calls to the file layer and repeated in a copy of its folder, where it ends as an
+undisturbed one: what lies on disk then is what a kill would leave. Changes of an index are also killed for real, at
+every publication. A file of a run that is damaged is refused in a sentence, or does not matter. What commands at once
+leave is what they leave one after the other, and a loser gets a sentence.
 """
 
 import os
 import shutil
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from genius.errors import UserError
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.hostile.commands import COMMANDS, SECONDS, contents, differences, present
-from tests.hostile.file_layer import FULL, KILL, STOP, Plan
+from tests.hostile.file_layer import FULL, KILL, SLOW, STOP, Plan
 from tests.search.tiny import publish_tiny_run
 
 QUERY, OPTIONS = Query(text="a red boat", instruction="Find the picture."), SearchOptions(beams=4, k=5)
@@ -137,3 +139,37 @@ def test_a_damaged_file_of_a_run_is_refused_in_a_sentence_or_does_not_matter(dam
         except UserError as error:
             assert "\n" not in str(error) and len(str(error)) < 1_000, name
         shutil.rmtree(damaged)
+
+
+GROWN = "add"  # the state of a trained run to which items were added
+COMMON = ("quantizer", "index", "add", "remove", "compact", "training")
+RACES = [(*pair, GROWN) for pair in combinations_with_replacement(COMMON, 2)]
+RACES += [("collections", "collections", "sources")]
+RACES += [pytest.param("remove at once", "remove at once", "untrained", marks=pytest.mark.sample)]
+
+
+@pytest.mark.parametrize("first, second, state", RACES)
+def test_two_commands_at_once_leave_what_they_leave_in_turn(first, second, state, lab):
+    names = (first, second)
+    lab.start(state)
+    children = [lab.begin(name, Plan(SLOW)) for name in names]
+    ended = [child.end() for child in children]
+    actual = present(lab.work)
+    for name, child in zip(names, ended, strict=True):
+        assert child.status == 0 or child.refused, (name, child.status, child.output)
+    winners = [number for number in range(2) if ended[number].status == 0]
+    assert winners, [child.output for child in ended]
+    orders = [tuple(names[number] for number in order) for order in permutations(winners)]
+    different = {order: differences(in_turn(lab, order, state), actual) for order in orders}
+    assert not all(different.values()), (different, [child.output[-400:] for child in ended])
+
+
+def in_turn(lab, names: tuple[str, ...], state: str) -> dict[str, str]:
+    """What the commands leave one after the other."""
+    key = " then ".join((state, *names))
+    if key not in lab.results:
+        lab.start(state)
+        for name in names:
+            lab.attempt(name)
+        lab.results[key] = present(lab.work)
+    return lab.results[key]

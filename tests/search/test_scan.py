@@ -79,7 +79,7 @@ def test_the_nearest_items_are_found_whatever_the_layout_of_their_ids(sizes, n, 
 @pytest.mark.parametrize("block", [11, 1 << 16])
 def test_equal_scores_are_in_the_order_of_the_table(block, compiled, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", block)
-    pool, codewords = world((3, 8, 8), 400, whole_numbers=True)
+    pool, codewords = world((3, 4, 5, 6), 400, whole_numbers=True)
     z = queries(FEW + 3, whole_numbers=True)
     found = scan_of(pool, codewords, compiled, monkeypatch).best(z, 50)
     for query, positions in zip(z.double().numpy(), found.positions.tolist(), strict=True):
@@ -89,7 +89,7 @@ def test_equal_scores_are_in_the_order_of_the_table(block, compiled, monkeypatch
 
 @pytest.mark.parametrize("count", [1, FEW + 3])
 def test_compiled_or_not_the_scores_are_the_same_to_the_last_bit(count, monkeypatch):
-    pool, codewords = world((3, 256, 256, 256), 400)
+    pool, codewords = world((3, 256, 256), 400)
     mine, plain = (scan_of(pool, codewords, how, monkeypatch).best(queries(count), 50) for how in (True, False))
     assert torch.equal(mine.positions, plain.positions) and torch.equal(mine.scores, plain.scores)
 
@@ -109,10 +109,10 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 
 
 @COMPILED
-@pytest.mark.parametrize("length", [0, 1, 2, 3])
+@pytest.mark.parametrize("length", [0, 1, 3, 4])
 def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 11)
-    pool, codewords = world((3, 4, 5), 200)
+    pool, codewords = world((3, 4, 5, 6), 200)
     prefix = tuple(pool.table.codes(77)[:length].tolist())
     below = [p for p in range(200) if tuple(pool.table.codes(p)[:length].tolist()) == prefix]
     scan = scan_of(pool, codewords, compiled, monkeypatch)

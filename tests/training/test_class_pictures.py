@@ -19,6 +19,7 @@ from training import __main__ as pipeline
 from training.class_pictures import ClassCollection, class_outputs, picture_rows
 from training.command_line import Arguments
 from training.pairs import CandidateTable, Pairs
+from training.settings import with_values
 
 PICTURES = 2
 
@@ -26,8 +27,10 @@ PICTURES = 2
 @pytest.fixture(scope="module")
 def bridged(towers, colors, tmp_path_factory) -> Arguments:
     """Of a run that was trained with a bridge, by all stages."""
-    settings = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=2)
-    settings = replace(TINY, encoder=replace(settings, towers=replace(settings.towers, bridge=True)))
+    encoder = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=2)
+    encoder = replace(encoder, towers=replace(encoder.towers, bridge=True))
+    batches = {"features": {"batch": 256}, "quantizer": {"batch": 512}, "decoder": {"batch": 512}}  # of thousands
+    settings = with_values(replace(TINY, encoder=encoder), batches)
     given = arguments(colors, tmp_path_factory.mktemp("run") / "run", settings)
     pipeline.train(given)
     return given

@@ -26,7 +26,7 @@ from training.maps import MIN_VECTORS, fill_square, first_layout, next_layout, p
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_layouts():
-    """Without UMAP, which compiles itself first: one test has it."""
+    """Without UMAP, which compiles itself first: a slow test has it."""
     with pytest.MonkeyPatch.context() as patch:
         lay_out_by_principal_components(patch)
         yield
@@ -178,6 +178,7 @@ def test_all_views_fill_the_same_square_and_keep_their_shape():
     assert np.allclose(second / first, (second / first)[0, 0])
 
 
+@pytest.mark.slow  # UMAP compiles itself
 def test_neighbours_stay_together_and_views_stay_comparable(monkeypatch):
     monkeypatch.setattr(maps, "MIN_VECTORS", MIN_VECTORS)  # so that UMAP lays them out
     vectors, which = clusters(150, 5)

@@ -1,4 +1,4 @@
-"""genius/search/image_feature_cache.py: features are those of the encoder, and no picture passes its tower twice."""
+"""genius/search/retriever.py: features are those of the encoder, and no picture passes its tower twice."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from PIL import Image
 from genius.evaluation.queries import EncodedRow
 from genius.schema import Query
 from genius.search.engine import Engine
-from genius.search.image_feature_cache import ImageFeatureCache
+from genius.search.retriever import ImageFeatureCache
 from tests.search.tiny import publish_tiny_run, tiny_encoder
 
 
