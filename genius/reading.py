@@ -30,6 +30,8 @@ Size = Annotated[int, Field(ge=1, le=2**20)]  # of an axis
 SizeOrNone = Annotated[int, Field(ge=0, le=2**20)]  # 0: there is no such axis
 Depth = Annotated[int, Field(ge=1, le=256)]  # layers, or levels of an ID
 Share = Annotated[float, Field(ge=0, le=1)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
 
 _PARSING = threading.Lock()  # Python 3.11 may fail where two threads parse the headers of arrays at once
 

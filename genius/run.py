@@ -83,23 +83,12 @@ class PartEntry(BaseModel):
 
 
 class RecordedStage(BaseModel):
-    """Settings that a stage was trained with; `training` writes more."""
+    """Settings that a stage was trained with, as far as they are read by name; `training` writes more."""
 
     model_config = LOOSE
     rows: list[str] = []
-
-
-class RecordedDecoder(RecordedStage):
-    """As RecordedStage, of the decoder."""
-
-    self_queries: bool = False
-
-
-class RecordedIndex(BaseModel):
-    """As RecordedStage, of the index."""
-
-    model_config = LOOSE
-    thumbnail_side: Size = 192
+    self_queries: bool = False  # of the decoder
+    thumbnail_side: Size = 192  # of the index
 
 
 class RecordedSettings(BaseModel):
@@ -108,8 +97,8 @@ class RecordedSettings(BaseModel):
     model_config = LOOSE
     encoder: RecordedStage = RecordedStage()
     quantizer: RecordedStage = RecordedStage()
-    decoder: RecordedDecoder = RecordedDecoder()
-    index: RecordedIndex = RecordedIndex()
+    decoder: RecordedStage = RecordedStage()
+    index: RecordedStage = RecordedStage()
     seed: int = 0
 
 

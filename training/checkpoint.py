@@ -7,6 +7,8 @@ optimizer state; on the same CPU the result equals that of an uninterrupted run.
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,16 @@ def fingerprint(*facts: Any) -> str:
     """A short checksum of dataclasses, strings and numbers."""
     plain = [dataclasses.asdict(fact) if dataclasses.is_dataclass(fact) else fact for fact in facts]
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def files_stamp(files: Iterable[tuple[str, Path]]) -> str:
+    """A short checksum of names, sizes and times of change of files; those that are gone count for nothing."""
+    states = []
+    for name, file in files:
+        with suppress(OSError):  # it is gone meanwhile, or a link to nothing
+            status = file.stat()
+            states.append([name, status.st_size, status.st_mtime_ns])
+    return fingerprint(states)
 
 
 def reseed(seed: int, epoch: int) -> np.random.Generator:

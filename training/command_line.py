@@ -1,6 +1,7 @@
 """The arguments of the commands of training."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -107,3 +108,8 @@ def add_set_argument(parser: argparse.ArgumentParser) -> None:
         metavar="STAGE.NAME=VALUE",
         help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
     )
+
+
+def print_done(run: Path) -> None:
+    """Say how the run is served."""
+    print(f"done: {shlex.join(['python', 'app.py', '--run', str(run)])}")

@@ -94,7 +94,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
     if settings.image_tower or settings.text_tower:
         if not (settings.image_tower and settings.text_tower):
             raise UserError("set encoder.image_tower and encoder.text_tower, both or neither")
-        encoder = Encoder.from_towers(settings.image_tower, settings.text_tower, **asdict(settings.towers))
+        encoder = Encoder.from_towers(settings.image_tower, settings.text_tower, settings.towers)
         if settings.towers.bridge and "bridge" not in encoder.config.model:
             print("encoder: the image tower has no classifier whose classes have names, so there is no class bridge")
         return encoder

@@ -19,7 +19,6 @@ reads the folders again: what was added, changed or deleted there is so in the r
 
 import argparse
 import os
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,7 +39,7 @@ from genius.files import disk_errors_explained, link_files
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
 from training.block_index import index_in_blocks
-from training.command_line import Arguments, add_set_argument
+from training.command_line import Arguments, add_set_argument, print_done
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
@@ -112,10 +111,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             renew(Run(options.run), options.sources, arguments.collection, arguments.device)
     barrier()
     print_done(options.run)
-
-
-def print_done(run: Path) -> None:
-    print(f"done: {shlex.join(['python', 'app.py', '--run', str(run)])}")
 
 
 def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:

@@ -11,7 +11,6 @@ Shapes: n items, M levels, q queries.
 """
 
 import hashlib
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,7 +37,7 @@ from genius.trie.ids import pack
 from training import decoder
 from training.block_index import embedding_as_it_is
 from training.checkpoint import fingerprint
-from training.command_line import add_set_argument
+from training.command_line import add_set_argument, print_done
 from training.decoder import TargetIDs
 from training.distributed import run_alone
 from training.features import FeatureSet, share_features
@@ -65,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     device = str(usable_device(options.device))
     with only_trainer(options.new), disk_errors_explained(options.new, RESUME):
         serve_ids(options.table, Run(options.run), options.new, options.set, options.seed, device)
-    print(f"done: {shlex.join(['python', 'app.py', '--run', str(options.new)])}")
+    print_done(options.new)
 
 
 def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: int, device: str) -> None:

@@ -5,9 +5,7 @@ place; then the index gets the items that it lacks, and loses those that are gon
 repeats what it has not finished.
 """
 
-import hashlib
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from genius.collections.draft import Content
@@ -22,6 +20,7 @@ from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.index.versions import PART
 from genius.run import Run
+from training.checkpoint import files_stamp
 
 READ = "read"  # in a manifest: the state of the sources when they were read last
 ROWS = 4096  # of the index, read together
@@ -29,14 +28,11 @@ ROWS = 4096  # of the index, read together
 
 def state(sources: Sequence[str]) -> str:
     """Names, sizes and times of all files of the sources, as a checksum."""
-    states = []
-    for name, folder in map(named, sources):
-        folder = folder if folder.is_dir() else folder.parent  # of a table
-        for file in Folder(folder).files:
-            with suppress(OSError):  # it is gone meanwhile, or a link to nothing
-                stat = (folder / file).stat()
-                states.append((name, file, stat.st_size, stat.st_mtime_ns))
-    return hashlib.sha256(repr(sorted(states)).encode(errors="surrogateescape")).hexdigest()
+    files = []
+    for name, source in map(named, sources):
+        folder = source if source.is_dir() else source.parent  # of a table
+        files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
+    return files_stamp(files)
 
 
 def renew(run: Run, sources: Sequence[str], root: Path, device: str) -> None:

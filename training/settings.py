@@ -14,42 +14,22 @@ from pydantic.dataclasses import dataclass
 
 from genius.errors import UserError
 from genius.models.decoder import DecoderConfig
+from genius.models.encoder_config import TowerSettings
 from genius.models.fusion import FusionConfig
 from genius.models.quantizer import QuantizerConfig
-from genius.reading import Share, first_problem
+from genius.reading import Positive, Probability, Share, first_problem
 
 NUMBERS = ConfigDict(allow_inf_nan=False)
 Count = Annotated[int, Field(ge=1)]
 CountOrNone = Annotated[int, Field(ge=0)]
 BatchSize = Annotated[int, Field(ge=2)]  # of a batch: one alone has nothing to differ from
-Positive = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0)]
-Probability = Annotated[float, Field(ge=0, lt=1)]
 Weights = Annotated[tuple[Share, ...], Field(min_length=1)]
 Augmentation = Literal["elementwise", "scalar", "none"]  # Eq. 11 as in the code, as in the paper, and without it
 # the training queries of the published mbeir_union_up_train.jsonl, which all three trainings read
 MBEIR_UPSAMPLING = {"webqa": 100_000, "edis": 50_000, "nights": 50_000, "fashioniq": 50_000, "cirr": 50_000}
 
 Upsampling = int | dict[str, int]  # see Pairs.epoch: queries of each row, or of the datasets that are named
-
-
-@dataclass(frozen=True, config=NUMBERS)
-class TowerSettings:
-    """How image_tower and text_tower become one encoder, see Encoder.from_towers (ours)."""
-
-    dim: Count = 256  # of the embeddings
-    image_size: Count = 224  # side of the images, pixels
-    head: Literal["mlp", "linear", "residual"] = "mlp"  # behind each tower
-    hidden: Count = 1024  # units of a residual head
-    image_dropout: Probability = 0.0  # in the image head
-    text_dropout: Probability = 0.0  # in a residual text head
-    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"  # how an image becomes a square
-    bridge: bool = False  # keep what the image tower's classifier knows, see class_bridge.py
-    bridge_temperature: Positive = 1.0  # of the classifier's softmax
-    bridge_cut: Probability = 0.0  # smaller probabilities do not count
-
-    def __post_init__(self):
-        expect(not self.text_dropout or self.head == "residual", "text_dropout is 0 where head is not residual")
 
 
 @dataclass(frozen=True, config=NUMBERS)
@@ -103,7 +83,7 @@ class EncoderSettings:
     instruction_swap_prob: Probability = 0.0  # probability that a query gets another row's instruction (ours)
     image_tower: str = ""  # pretrained timm model, package or file (ours), with text_tower; empty: an open_clip model
     text_tower: str = ""  # pretrained Hugging Face model, package or folder (ours)
-    towers: TowerSettings = field(default_factory=TowerSettings)
+    towers: TowerSettings = field(default_factory=TowerSettings)  # how both become one encoder (ours)
     locked: LockedSettings = field(default_factory=LockedSettings)
 
     def __post_init__(self):

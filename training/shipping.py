@@ -16,7 +16,7 @@ from genius.files import disk_errors_explained, fsync, write_json, written_aside
 from genius.run import EXTRAS, PARTS, Run, is_run
 from training import maps, names, ranker
 from training.__main__ import train
-from training.command_line import Arguments
+from training.command_line import Arguments, print_done
 from training.curves import CURVES, HEALTH
 from training.settings import Settings
 
@@ -74,7 +74,7 @@ def make_run(
     ship_run(Run(run), destination, {"collection": collection.name, "about": about}, add_files)
     size = sum(file.stat().st_size for file in destination.rglob("*") if file.is_file())
     print(f"{destination}: {size / 1e6:.1f} MB")
-    print(f"done: python app.py --run {destination}")
+    print_done(destination)
 
 
 def write_examples(run: Path, examples: Sequence[dict[str, Any]], files: Mapping[str, Path]) -> None:

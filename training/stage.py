@@ -21,7 +21,7 @@ from genius.locks import write_lock
 from genius.reading import first_problem
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from training.checkpoint import fingerprint
+from training.checkpoint import files_stamp, fingerprint
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
 from training.settings import Settings
@@ -154,8 +154,8 @@ def records_stamp(collection: Path) -> str:
     """Checksum of the names, sizes and times of the files that training reads, but for images: no test queries."""
     folders = ("cand_pool", *(f"{kind}/{split}" for kind in ("query", "qrels") for split in ("train", "val")))
     files = [file for folder in folders for file in (collection / folder).rglob("*") if not file.name.startswith(".")]
-    states = [(file, file.stat()) for file in sorted([*files, collection / INSTRUCTIONS]) if file.is_file()]
-    return fingerprint([[str(file.relative_to(collection)), stat.st_size, stat.st_mtime_ns] for file, stat in states])
+    files = [file for file in sorted([*files, collection / INSTRUCTIONS]) if file.is_file()]
+    return files_stamp((str(file.relative_to(collection)), file) for file in files)
 
 
 def is_done(name: str, arguments: Arguments) -> bool:

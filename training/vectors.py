@@ -27,7 +27,7 @@ from genius.models.encoder import Encoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from training.block_index import publish_codes
-from training.checkpoint import fingerprint
+from training.checkpoint import files_stamp
 from training.index import print_unreadable
 from training.maps import draw_vectors
 from training.presets import SMALL, settings_for
@@ -43,7 +43,8 @@ def index_vectors(
 
     model, weights: of open_clip, or empty. Raises UserError for what cannot be read.
     """
-    run, work, now = Run(path), path / WORK, stamp(file, *map(Path, sources))
+    run, work = Run(path), path / WORK
+    now = files_stamp((str(each.resolve()), each) for each in (file, *map(Path, sources)))
     if run.manifest.get(READ) == now:
         return
     vectors = open_vectors(file)
@@ -76,12 +77,6 @@ def index_vectors(
     remove_folder(work)
     draw_vectors(run, file.stem, seed)
     run.record(**{READ: now}, collection=str(file.resolve()), preset="vectors")
-
-
-def stamp(*files: Path) -> str:
-    """A checksum of names, sizes and times of files."""
-    there = [(file, file.stat()) for file in files if file.exists()]
-    return fingerprint([[str(file.resolve()), stat.st_size, stat.st_mtime_ns] for file, stat in there])
 
 
 def encoder_for(model: str, weights: str, file: Path, dim: int) -> Encoder | NoEncoder:

@@ -26,7 +26,7 @@ from genius.errors import UserError
 from genius.models import towers
 from genius.models.blip import BlipTowers
 from genius.models.class_bridge import add_class_bridge, classes_of
-from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile
+from genius.models.encoder_config import TEXT_FOLDER, EncoderConfig, StoredConfig, TowerFile, TowerSettings
 from genius.models.folding import fold_batch_norms
 from genius.models.heads import SplitEncoder, add_residual_heads
 from genius.models.model_hubs import is_hub_unreachable, quiet_hub
@@ -40,6 +40,7 @@ MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its
 GROUP_PIXELS = 4 * 224**2  # of images that a CPU encodes together: more of them overflow its caches and need memory
 SMALL_GROUP = 16  # images; smaller groups are of large images, which a CPU encodes faster with the channels last
 GROUP_TEXTS = 32  # texts of similar length that a CPU encodes together, if padding costs time
+CONTEXT = 77  # tokens of a text, of pretrained towers
 TEXT_NAMES = ("hf_model_name", "hf_tokenizer_name")  # settings that open_clip reads these from
 
 
@@ -137,63 +138,45 @@ class Encoder(nn.Module):
         return encoder
 
     @classmethod
-    def from_towers(
-        cls,
-        image_tower: str,
-        text_tower: str,
-        dim: int,
-        image_size: int,
-        head: str = "mlp",
-        hidden: int = 1024,
-        image_dropout: float = 0.0,
-        text_dropout: float = 0.0,
-        context_length: int = 77,
-        resize_mode: str = "shortest",
-        bridge: bool = False,
-        bridge_temperature: float = 1.0,
-        bridge_cut: float = 0.0,
-    ) -> "Encoder":
+    def from_towers(cls, image_tower: str, text_tower: str, settings: TowerSettings) -> "Encoder":
         """An encoder with pretrained towers and random heads, in eval mode.
 
-        image_tower, text_tower: names as in genius.models.towers. dim: d. image_size: s. head: open_clip's "mlp" (one
-        hidden layer: 2d units in the image head, the mean of the tower's width and d in the text head, which has no
-        bias) or "linear", or "residual" (see heads.py) with this number of hidden units. image_dropout, text_dropout:
-        before the last layer of the head, where it has a hidden one; open_clip's text head has none. context_length:
-        tokens of a text. resize_mode: open_clip's, "shortest", "longest" or "squash". bridge: keep the classifier of
-        the image tower, if it has one whose classes have names, see class_bridge.py.
-        Raises UserError if a tower is missing, cannot be loaded or does not fit.
+        image_tower, text_tower: names as in genius.models.towers. Raises UserError if a tower is missing, cannot be
+        loaded or does not fit.
         """
         image: Any = towers.image_tower(image_tower)  # timm has no types
         text = towers.text_tower(text_tower)
-        pretrained, residual = image.pretrained_cfg, head == "residual"
+        pretrained, residual = image.pretrained_cfg, settings.head == "residual"
         classifier = image.get_classifier()
-        open_clip_head = "linear" if residual else head
+        head = "linear" if residual else settings.head
         model = {
-            "embed_dim": dim,
+            "embed_dim": settings.dim,
             "custom_text": True,
             "vision_cfg": {
-                "image_size": image_size,
+                "image_size": settings.image_size,
                 "timm_model_name": pretrained["architecture"],
                 "timm_pool": "",  # as timm pools for its classifier
-                "timm_proj": open_clip_head,
+                "timm_proj": head,
                 "timm_proj_bias": True,
-                "timm_drop": 0.0 if residual else image_dropout,
+                "timm_drop": 0.0 if residual else settings.image_dropout,
             },
             "text_cfg": {
-                "context_length": context_length,
+                "context_length": CONTEXT,
                 "hf_model_name": text.source,
                 "hf_tokenizer_name": text.source,
                 "hf_model_pretrained": False,
                 "hf_pooler_type": text.pooler,
-                "hf_proj_type": open_clip_head,
+                "hf_proj_type": head,
             },
         }
         if residual:
-            model["residual_heads"] = {"hidden": hidden, "image_dropout": image_dropout, "text_dropout": text_dropout}
-        if bridge and (labels := classes_of(classifier)):
-            model["bridge"] = {"labels": labels, "temperature": bridge_temperature, "cut": bridge_cut}
+            model["residual_heads"] = {
+                name: getattr(settings, name) for name in ("hidden", "image_dropout", "text_dropout")
+            }
+        if settings.bridge and (labels := classes_of(classifier)):
+            model["bridge"] = {"labels": labels, "temperature": settings.bridge_temperature, "cut": settings.bridge_cut}
         known = {name: pretrained[name] for name in ("mean", "std", "interpolation")}
-        preprocess = PreprocessCfg(size=image_size, resize_mode=resize_mode, **known)
+        preprocess = PreprocessCfg(size=settings.image_size, resize_mode=settings.resize_mode, **known)
         try:
             encoder = cls(EncoderConfig(model, asdict(preprocess), source=f"{image_tower} {text_tower}"))
             image.reset_classifier(0)
@@ -204,7 +187,7 @@ class Encoder(nn.Module):
             encoder.eval().check()
         except Exception as error:  # timm, transformers and open_clip raise many types
             raise UserError(
-                f"the towers {image_tower} and {text_tower} do not make an encoder for {image_size} pixels "
+                f"the towers {image_tower} and {text_tower} do not make an encoder for {settings.image_size} pixels "
                 f"({textwrap.shorten(str(error), 200)}); set encoder.image_tower, encoder.text_tower or the image size"
             ) from error
         return encoder

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from open_clip.transform import PreprocessCfg
-from pydantic import BaseModel, Field, with_config
+from pydantic import BaseModel, ConfigDict, Field, with_config
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from genius.reading import EXACT, LOOSE, Size
+from genius.reading import EXACT, LOOSE, Positive, Probability, Size
 
 CLIP_VOCABULARY = 49_408
 TEXT_FOLDER = "text"  # in the folder of an encoder: configuration and tokenizer of a Hugging Face text tower
@@ -108,3 +109,25 @@ class EncoderConfig:
     model: dict[str, Any]
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from
+
+
+@pydantic_dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False))
+class TowerSettings:
+    """How two pretrained towers become one encoder, see Encoder.from_towers."""
+
+    dim: Size = 256  # of the embeddings
+    image_size: Size = 224  # side of the images, pixels
+    # behind each tower: open_clip's, with one hidden layer (2d units in the image head, the mean of the tower's width
+    # and d in the text head, which has no bias) or without; or residual, see heads.py
+    head: Literal["mlp", "linear", "residual"] = "mlp"
+    hidden: Size = 1024  # units of a residual head
+    image_dropout: Probability = 0.0  # before the last layer of the image head, where it has a hidden one
+    text_dropout: Probability = 0.0  # as well, of a residual text head; open_clip's has none
+    resize_mode: Literal["shortest", "longest", "squash"] = "shortest"  # how an image becomes a square
+    bridge: bool = False  # keep what the image tower's classifier knows, if it has one, see class_bridge.py
+    bridge_temperature: Positive = 1.0  # of the classifier's softmax
+    bridge_cut: Probability = 0.0  # smaller probabilities do not count
+
+    def __post_init__(self) -> None:
+        if self.text_dropout and self.head != "residual":
+            raise ValueError("expected that text_dropout is 0 where head is not residual")

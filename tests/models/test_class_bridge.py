@@ -9,6 +9,7 @@ from torch import nn
 from genius.errors import UserError
 from genius.models.class_bridge import BridgedHead, ClassTexts, classes_of
 from genius.models.encoder import Encoder
+from genius.models.encoder_config import TowerSettings
 from tests.models.test_towers import write_image_tower, write_text_tower
 
 
@@ -47,7 +48,8 @@ def test_where_no_class_is_probable_the_head_alone_speaks():
 def tower_encoder(folder, bridge=True) -> Encoder:
     _, image = write_image_tower(folder)
     write_text_tower(folder / "text")
-    return Encoder.from_towers(image, str(folder / "text"), dim=12, image_size=64, head="residual", bridge=bridge)
+    settings = TowerSettings(dim=12, image_size=64, head="residual", bridge=bridge)
+    return Encoder.from_towers(image, str(folder / "text"), settings)
 
 
 def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):

@@ -6,6 +6,7 @@ from PIL import Image
 from torch import nn
 
 from genius.models.encoder import Encoder
+from genius.models.encoder_config import TowerSettings
 from genius.models.folding import fold_batch_norms
 from tests.models.test_towers import write_image_tower, write_text_tower
 
@@ -75,7 +76,8 @@ def test_a_tower_that_cannot_be_traced_stays_as_it_is():
 def test_an_encoder_for_inference_gives_the_same_features(tmp_path):
     _, name = write_image_tower(tmp_path)
     write_text_tower(tmp_path / "text")
-    encoder, folded = (Encoder.from_towers(name, str(tmp_path / "text"), dim=12, image_size=64) for _ in range(2))
+    settings = TowerSettings(dim=12, image_size=64)
+    encoder, folded = (Encoder.from_towers(name, str(tmp_path / "text"), settings) for _ in range(2))
     with_statistics(encoder.clip.visual)
     folded.load_state_dict(encoder.state_dict())
     assert folded.train().for_inference() is folded and not folded.training

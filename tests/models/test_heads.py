@@ -8,7 +8,7 @@ from torch import nn
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
-from genius.models.encoder_config import EncoderConfig
+from genius.models.encoder_config import EncoderConfig, TowerSettings
 from genius.models.heads import ResidualHead, fold_standardization
 from tests.models.test_open_clip import COCA, PLAIN, TEXT, VISION
 from tests.models.test_towers import write_image_tower, write_text_tower
@@ -25,7 +25,7 @@ def new_encoder(config) -> Encoder:
 def towers_encoder(folder, head) -> Encoder:
     _, image = write_image_tower(folder)
     write_text_tower(folder / "text")
-    return Encoder.from_towers(image, str(folder / "text"), dim=12, image_size=64, head=head)
+    return Encoder.from_towers(image, str(folder / "text"), TowerSettings(dim=12, image_size=64, head=head))
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,8 @@ def test_mean_and_deviation_of_the_outputs_fold_into_a_residual_head():
 def test_an_encoder_with_residual_heads_is_stored_and_loaded(tmp_path):
     _, name = write_image_tower(tmp_path)
     write_text_tower(tmp_path / "text")
-    encoder = Encoder.from_towers(
-        name, str(tmp_path / "text"), dim=12, image_size=64, head="residual", hidden=6, text_dropout=0.5
-    )
+    settings = TowerSettings(dim=12, image_size=64, head="residual", hidden=6, text_dropout=0.5)
+    encoder = Encoder.from_towers(name, str(tmp_path / "text"), settings)
     (tmp_path / "saved").mkdir()
     encoder.save(tmp_path / "saved")
     inputs = [Image.new("RGB", (70, 60), "red"), None], ["", "a red dog"]

@@ -10,6 +10,7 @@ from torch import nn
 from genius.errors import UserError
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
+from genius.models.encoder_config import TowerSettings
 from genius.models.fusion import Fusion
 from genius.models.saving import LARGE, load_model, round_to_eight_bit, round_to_half, save_model
 from tests.models.test_towers import write_image_tower, write_text_tower
@@ -196,7 +197,7 @@ def test_a_weight_named_like_scales_is_loaded_from_every_kind_of_file(tmp_path):
 def test_the_heads_of_an_encoder_stay_in_half_precision(tmp_path):
     _, image = write_image_tower(tmp_path)
     write_text_tower(tmp_path / "text")
-    encoder = Encoder.from_towers(image, str(tmp_path / "text"), dim=260, image_size=32)
+    encoder = Encoder.from_towers(image, str(tmp_path / "text"), TowerSettings(dim=260, image_size=32))
     encoder.save(tmp_path, eight_bit=True)
     stored = load_file(tmp_path / "model.safetensors")
     heads = [name for name in stored if name.startswith(Encoder.half_weights)]

@@ -16,6 +16,7 @@ from transformers import BertConfig, BertModel, BertTokenizer, DistilBertConfig,
 from genius.errors import UserError
 from genius.models import towers
 from genius.models.encoder import Encoder
+from genius.models.encoder_config import TowerSettings
 from genius.models.towers import image_tower, load_by_position, package_folder, text_tower
 
 TINY = "test_efficientnet"  # timm's own architecture for tests
@@ -207,7 +208,7 @@ def test_an_encoder_is_made_from_towers(tmp_path, head):
     image, name = write_image_tower(tmp_path)
     text = write_text_tower(tmp_path / "text")
 
-    encoder = Encoder.from_towers(name, str(tmp_path / "text"), dim=12, image_size=96, head=head)
+    encoder = Encoder.from_towers(name, str(tmp_path / "text"), TowerSettings(dim=12, image_size=96, head=head))
 
     assert not encoder.training
     features = encoder.encode([Image.new("RGB", (100, 80), "red")], ["a red dog"])
@@ -227,9 +228,8 @@ def test_towers_that_do_not_fit_are_refused(tmp_path):
     save_file(timm.create_model("test_vit_relpos").state_dict(), tmp_path / "vit.safetensors")
     write_text_tower(tmp_path / "text")
     with pytest.raises(UserError, match="do not make an encoder for 96 pixels"):
-        Encoder.from_towers(
-            f"test_vit_relpos:{tmp_path / 'vit.safetensors'}", str(tmp_path / "text"), dim=12, image_size=96
-        )
+        settings = TowerSettings(dim=12, image_size=96)
+        Encoder.from_towers(f"test_vit_relpos:{tmp_path / 'vit.safetensors'}", str(tmp_path / "text"), settings)
 
 
 @needs_image_package

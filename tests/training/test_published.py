@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import huggingface_hub
 import numpy as np
 import open_clip
 import pytest
@@ -43,6 +42,7 @@ from tests.training.published_formulas import (
     tokens_of,
 )
 from training.presets import PAPER
+from training.published import checkpoint_file
 from training.published.__main__ import main
 from training.published.checkpoint_file import CLIP_SF, Checkpoint, local_file
 
@@ -365,7 +365,7 @@ def test_a_folder_that_is_not_a_run_is_left_alone(small, tmp_path):
 def test_names_on_the_hub_are_fetched_from_there(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        huggingface_hub,
+        checkpoint_file,
         "hf_hub_download",
         lambda *given, **named: asked.append((*given, named["revision"])) or "/cache/file.pth",
     )
@@ -378,16 +378,16 @@ def test_names_on_the_hub_are_fetched_from_there(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (errors.LocalEntryNotFoundError("no connection"), "hub cannot be reached.* not in its cache.* give its path"),
-        (errors.OfflineModeIsEnabled("offline"), "hub cannot be reached"),
-        (errors.HFValidationError("bad name"), r"hub refuses d.pth of a/b \(bad name\)"),
+        (errors.LocalEntryNotFoundError("gone"), r"d.pth of a/b was not downloaded \(gone\); .* and give its path"),
+        (errors.OfflineModeIsEnabled("offline"), r"was not downloaded \(offline\)"),
+        (errors.HFValidationError("bad name"), r"was not downloaded \(bad name\); check the name"),
     ],
 )
 def test_a_refusal_of_the_hub_is_one_sentence(monkeypatch, error, said):
     def fail(*given, **named):
         raise error
 
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", fail)
+    monkeypatch.setattr(checkpoint_file, "hf_hub_download", fail)
     with pytest.raises(UserError, match=said):
         local_file("hf://a/b/d.pth")
     with pytest.raises(UserError, match="expected hf://OWNER/REPOSITORY/FILE"):

@@ -14,9 +14,10 @@ from transformers import BertConfig, BertModel, BertTokenizer
 
 from genius.collections.mbeir import Collection
 from genius.collections.writer import new_collection
+from genius.models.encoder_config import TowerSettings
 from genius.schema import Item, LabeledQuery, Modality
 from tests.training.tiny import TINY
-from training.settings import EncoderSettings, LockedSettings, TowerSettings
+from training.settings import EncoderSettings, LockedSettings
 
 SIDE = 32
 COLORS = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220), "white": (240, 240, 240)}

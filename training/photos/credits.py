@@ -17,7 +17,6 @@ from training.photos.tables import FOLDER, SETS, Terms, photo_facts, read_flickr
 
 FILE = "CREDITS.md"
 CREDIT = ("credit", "licence", "origin")
-BLOCK = 1_000  # items read at a time
 
 
 def read_worked_examples() -> list[dict[str, Any]]:
@@ -44,9 +43,7 @@ def picture_records(data: Path) -> dict[str, tuple[str, Record]]:
 def write_credits(run: Path, data: Path) -> int:
     """Write the file; returns the number of pictures. Raises UserError if an item's set may not ship."""
     index = Index.load(Run(run).folder("index"))
-    rows = range(index.n)
-    items = [item for start in rows[::BLOCK] for item in index.items(rows[start : start + BLOCK])]
-    pictures, texts = _grouped(items)
+    pictures, texts = _grouped(index.items(range(index.n)))
     shown = sum(map(len, pictures.values()))
     lines = (FOLDER / "credits.md").read_text(encoding="utf-8").replace("PICTURES", f"{shown:,}").splitlines()
     for terms in SETS.values():

@@ -15,11 +15,12 @@ from pickle import UnpicklingError
 from typing import Any, Self
 
 import torch
+from huggingface_hub import hf_hub_download
 from torch import Tensor, nn
 
 from genius.errors import UserError
+from genius.hub import SCHEME, hub_errors
 
-SCHEME = "hf://"
 CLIP_SF = f"{SCHEME}TIGER-Lab/UniIR/checkpoint/CLIP_SF/clip_sf_large.pth"
 GENIUS = f"{SCHEME}Sungyeon/GENIUS/checkpoint/GENIUS_t5small.pth"
 WEIGHTS = "model"  # the entry of the file with the weights
@@ -159,17 +160,6 @@ def local_file(name: str) -> Path:
         raise UserError(f"{name}: expected {SCHEME}OWNER/REPOSITORY/FILE")
     name, _, revision = repository.partition("@")
     repository = f"{owner}/{name}"
-    from huggingface_hub import errors, hf_hub_download
-
-    try:
+    advice = "check the name and the network, or download the file elsewhere and give its path"
+    with hub_errors(f"{file} of {repository} was not downloaded", advice):
         return Path(hf_hub_download(repository, file, revision=revision or None))
-    except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, ConnectionError) as error:
-        raise UserError(
-            f"the Hugging Face hub cannot be reached, and {file} of {repository} is not in its cache; "
-            "download the file elsewhere and give its path"
-        ) from error
-    except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
-        raise UserError(
-            f"the Hugging Face hub refuses {file} of {repository} ({str(error).splitlines()[0]}); "
-            "check the name, or give the path of a local file"
-        ) from error
