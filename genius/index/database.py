@@ -61,13 +61,12 @@ class ReadOnlyDatabase:
     """A file that never changes, read by any number of threads, one after the other, through one connection.
 
     A connection for each thread would not be faster, for Python makes the rows of one query at a time, and would use
-    up the file descriptors of a server.
+    up the file descriptors of a server. Long queries are asked in parts, so that other threads get their turn.
     """
 
     def __init__(self, file: Path):
         self.file = file
         self._connection: sqlite3.Connection | None = None
-        self._checked = False  # its pages
         self._lock = threading.Lock()
         self._deadline = 0.0
 
@@ -82,17 +81,6 @@ class ReadOnlyDatabase:
             except (sqlite3.Error, OverflowError, MemoryError, UnicodeDecodeError) as error:
                 raise UserError(f"{self.file} cannot be read ({one_line(error)}); copy the run again") from None
 
-    @contextmanager
-    def aside(self) -> Iterator["ReadOnlyDatabase"]:
-        """The same file through a connection of its own, for long queries: other threads do not wait for them."""
-        aside = ReadOnlyDatabase(self.file)
-        aside._checked = self._checked
-        try:
-            yield aside
-        finally:
-            if aside._connection is not None:
-                aside._connection.close()
-
     def _open(self) -> sqlite3.Connection:
         """Raises sqlite3.Error."""
         connection = sqlite3.connect(read_only(self.file), uri=True, check_same_thread=False)
@@ -100,9 +88,8 @@ class ReadOnlyDatabase:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.set_progress_handler(lambda: time.monotonic() > self._deadline, STEPS)
-        if not self._checked and self.file.stat().st_size <= CHECKED:
+        if self.file.stat().st_size <= CHECKED:
             ((result,),) = connection.execute("PRAGMA integrity_check(1)")
             if result != "ok":
                 raise sqlite3.DatabaseError(result)
-        self._checked = True
         return connection

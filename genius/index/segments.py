@@ -11,7 +11,6 @@ Axes: n rows, t requested rows, s segments, d embedding dim.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -199,33 +198,13 @@ class ItemRecords:
         """The highest dataset number of all ids, also of removed items; −1 if none has one."""
         return max(items.select(f"SELECT ifnull(max({DATASET}), -1) FROM items")[0][0] for items in self._items)
 
-    def datasets(self, first: int = 0) -> Counter[tuple[int | None, int]]:
-        """(dataset number or None, modality) -> how many items have them, of the rows from `first` on."""
-        counts: Counter[tuple[int | None, int]] = Counter()
-        if first >= len(self.places):
-            return counts
-        (start,) = self.places.positions(np.array([first]))
-        for segment, items in enumerate(self._items):
-            number = max(0, int(start - self.places.starts[segment]))  # in this segment, of the first that counts
-            removed = self.places.removed(segment)
-            removed = removed[removed >= number]
-            with items.aside() as aside:
-                counts.update(_counted(aside, "FROM items WHERE row >= ?", number))
-                for at in range(0, len(removed), LOOKUP):
-                    counts.subtract(
-                        _counted(
-                            aside,
-                            "FROM json_each(?) AS gone JOIN items ON items.row = gone.value",
-                            json.dumps(removed[at : at + LOOKUP].tolist()),
-                        )
-                    )
-        return +counts
-
-
-def _counted(items: ReadOnlyDatabase, which: str, value: int | str) -> dict[tuple[int | None, int], int]:
-    return {
-        (dataset, modality): count
-        for dataset, modality, count in items.select(
-            f"SELECT {DATASET}, modality, count(*) {which} GROUP BY 1, 2", value
-        )
-    }
+    def datasets(self) -> np.ndarray:
+        """(n,) dataset number of each item's id, −1 where it begins with none. About a second for a million."""
+        numbers = np.full(self.places.starts[-1], -1, dtype=np.int64)
+        for start, size, items in zip(self.places.starts, np.diff(self.places.starts), self._items):
+            for first in range(0, size, LOOKUP):  # many short queries: other threads wait for none of them
+                here = (first, first + LOOKUP)
+                records = items.select(f"SELECT {DATASET} FROM items WHERE row >= ? AND row < ? ORDER BY row", *here)
+                known = [-1 if number is None else number for (number,) in records]
+                numbers[start + first : start + first + len(known)] = known
+        return numbers[self.places.positions(np.arange(len(self.places)))]

@@ -51,27 +51,12 @@ def test_a_step_that_fails_changes_nothing(tmp_path):
         assert database.execute("SELECT count(*) FROM numbers").fetchone() == (0,)
 
 
-def test_a_long_query_aside_delays_no_other(tmp_path):
+def test_a_file_with_a_damaged_page_is_refused(tmp_path):
     file = tmp_path / "numbers.sqlite"
     with resumable_database(file, TABLE) as database, transaction(database, 1):
         database.execute("INSERT INTO numbers VALUES (0, 'x')")
-    opened = ReadOnlyDatabase(file)
-    with opened._lock, opened.aside() as aside:  # another thread's query
-        assert aside.select("SELECT text FROM numbers WHERE number = ?", 0) == [("x",)]
-    assert opened.select("SELECT count(*) FROM numbers") == [(1,)]
-
-
-def test_a_connection_aside_checks_a_file_that_nobody_has_checked_and_no_other(tmp_path, monkeypatch):
-    file = tmp_path / "numbers.sqlite"
-    with resumable_database(file, TABLE) as database, transaction(database, 1):
-        database.execute("INSERT INTO numbers VALUES (0, 'x')")
-    opened = ReadOnlyDatabase(file)
-    opened.select("SELECT 1")
-    with monkeypatch.context() as patch:
-        patch.setattr("genius.index.database.CHECKED", None)  # so that no check can be made
-        with opened.aside() as aside:
-            assert aside.select("SELECT text FROM numbers") == [("x",)]
+    assert ReadOnlyDatabase(file).select("SELECT text FROM numbers WHERE number = ?", 0) == [("x",)]
     whole = file.read_bytes()
     file.write_bytes(whole[:PAGE] + b"\xff" * 100 + whole[PAGE + 100 :])
-    with ReadOnlyDatabase(file).aside() as aside, pytest.raises(UserError, match="cannot be read"):
-        aside.select("SELECT 1")
+    with pytest.raises(UserError, match="cannot be read"):
+        ReadOnlyDatabase(file).select("SELECT 1")
