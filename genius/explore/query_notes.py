@@ -28,7 +28,7 @@ def query_notes(engine: Engine, query: Query, match: str, holds: str = "", engli
     """
     text, notes = query.text.strip(), []
     if match == "weak":
-        notes.append("Nothing here fits well." + f" This is what can be found. {holds}" * bool(holds))
+        notes.append(f"Nothing here fits well. {re.sub(r' *[(][^)]*[)]', '', holds)}".strip())  # in one line
     if text and english and not is_english(text):
         notes.append(ENGLISH)
     instructions = [instruction for *_, instruction in engine.index.instructions]

@@ -76,14 +76,14 @@ class Signal(Message):
 
     Panels do not write it: they trigger an event, whose callback does.
 
-    sections: elem_ids of accordions that may listen by `while_open`.
+    sections: elem_ids of accordions and tabs that may listen by `while_open`.
     """
 
     def __init__(self, name: str, sections: Sequence[str] = (), **layout: Any):
         events = [("true", "sent")]
-        events += [
-            (f"document.querySelector('#{section} .label-wrap.open')", _open_event(section)) for section in sections
-        ]
+        for section in sections:
+            open_part = f"#{section} .label-wrap.open, #{section}[role=tabpanel]"
+            events.append((f"document.querySelector('{open_part}')?.checkVisibility()", _open_event(section)))
         sending = " ".join(f"if ({condition}) trigger('{event}', {{}});" for condition, event in events)
         super().__init__(f"signal-{name}", sending, **layout)
 
@@ -144,7 +144,7 @@ class Shared:
             **{name.replace("-", "_"): Signal(name) for name in SIGNALS},
             code_names=Panel("code-names", "common/code_names.js", visible="hidden"),
             code_pictures=Panel("code-pictures", "common/code_pictures.js", visible="hidden"),
-            searched=Signal("searched", (WHY, HISTORY)),
+            searched=Signal("searched", (WHY, HISTORY, "tab-map", "tab-compare")),
             explained_id=gr.State(None),
             last_query=gr.State(None),
         )

@@ -64,8 +64,9 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     ):
         built = trigger(callbacks.on_build, hnsw, None, **waiting)
         built.success(callback, [*inputs, *settings], [*more, *outputs], **one_at_a_time)
-    named = tab.select(callbacks.on_open, last_query, compare_last, **UNQUEUED)
-    named.then(None, None, None, js=COMPARE_AT_ONCE, **UNQUEUED)
+    for opened in (tab.select, context.shared.searched.while_open("tab-compare")):
+        named = opened(callbacks.on_open, last_query, compare_last, **UNQUEUED)
+        named.then(None, None, None, js=COMPARE_AT_ONCE, **UNQUEUED)
     item_card.show(panel.select)
 
 

@@ -79,7 +79,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
 
     context.precompute.append(callbacks.prepare)
     gr.on(
-        [tab.select, view.change, color.change, level.release, queries.change],
+        [tab.select, shared.searched.while_open("tab-map"), view.change, color.change, level.release, queries.change],
         callbacks.on_map,
         [view, color, level, queries, shared.last_query],
         [figure, note, health, table],

@@ -68,3 +68,5 @@ def test_the_last_search_can_be_compared(visit):
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text=HOSTILE).click()
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
+    page.reload()  # the search comes back after the tab was opened
+    page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
