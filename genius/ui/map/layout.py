@@ -1,5 +1,7 @@
 """The Map tab: items and queries laid out by features or codes; click a point or select many."""
 
+from functools import partial
+
 import gradio as gr
 
 from genius.explore.map_data import COMMAND
@@ -78,14 +80,11 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     gallery = Panel("map-tiles", "common/tiles.js")
 
     context.precompute.append(callbacks.prepare)
-    gr.on(
-        [tab.select, shared.searched.while_open("tab-map"), view.change, color.change, level.release, queries.change],
-        callbacks.on_map,
-        [view, color, level, queries, shared.last_query],
-        [figure, note, health, table],
-        show_progress_on=figure,
-        **LATEST_WITH_PROGRESS,
-    )
+    drawn = [view, color, level, queries, shared.last_query]
+    by_choice = partial(gr.on, [tab.select, view.change, color.change, level.release, queries.change])
+    for trigger in (by_choice, shared.searched.while_open("tab-map")):
+        options = {**LATEST_WITH_PROGRESS, "show_progress_on": figure}
+        trigger(callbacks.on_map, drawn, [figure, note, health, table], **options)
     shared.map_view.sent(callbacks.on_view, shared.map_view, view, **UNQUEUED)
     tab.select(None, drag, drag, js=FIRST_DRAG_MODE, **UNQUEUED)
     drag.input(None, drag, None, js=SET_DRAG_MODE, **UNQUEUED)
