@@ -87,10 +87,6 @@ class Monitor:
         prometheus_client.ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
         self.registry.register(self)
 
-    def prometheus_text(self) -> bytes:
-        """All metrics, in the text format of Prometheus."""
-        return prometheus_client.generate_latest(self.registry)
-
     def collect(self) -> Iterator[Metric]:
         """What is looked up when it is asked for: queues, and the indexes that are served."""
         waiting = GaugeMetricFamily("genius_queue_length", "Calls that wait in the queue.", labels=("run",))

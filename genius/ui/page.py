@@ -88,7 +88,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
             for name, entry in TABS.items():
                 with gr.Tab(entry.label, id=name, elem_id=f"tab-{name}") as tab:
                     entry.lay_out(context, tab)
-                links.write_tab_when_chosen(tab)
+                tab.select(None, None, None, **UNQUEUED, js=f"() => {{ genius.setTab({name!r}); }}")
         page.load(context.namer.labels, None, shared.code_names, **UNQUEUED)
         # not the latest alone: a visitor may point at several codes meanwhile
         shared.code_pictures.want(on_want, None, shared.code_pictures, trigger_mode="multiple", **UNLIMITED)

@@ -181,7 +181,9 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
         return JSONResponse({"status": status}, 200 if status == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
-        return Response(monitor.prometheus_text(), media_type=prometheus_client.CONTENT_TYPE_LATEST)
+        return Response(
+            prometheus_client.generate_latest(monitor.registry), media_type=prometheus_client.CONTENT_TYPE_LATEST
+        )
 
     app = FastAPI(
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, get_type_hints
 
 import gradio as gr
@@ -28,15 +28,11 @@ def api_tab(context: Context, tab: gr.Tab) -> None:
         limits = SEARCHES if function.__name__ == "search" else {}
         gr.api(function, api_name=function.__name__, **limits)
     (first,) = context.engine.index.items([0])
-    Panel("api", "api/api.js", documentation(functions, first.id))
+    Panel("api", "api/api.js", {"endpoints": [endpoint_view(function, first.id) for function in functions]})
 
 
-def documentation(functions: Sequence[Callable], id: str) -> dict[str, Any]:
-    """What api.js draws: every endpoint with its parameters, and calls of it."""
-    return {"endpoints": [_endpoint_view(function, id) for function in functions]}
-
-
-def _endpoint_view(function: Callable, id: str) -> dict[str, Any]:
+def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
+    """What api.js draws of an endpoint: its parameters, and calls of it."""
     summary, details, meanings = (" ".join(part.split()) for part in inspect.getdoc(function).split("\n\n"))
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
     names = "|".join(parameter.name for parameter in parameters)

@@ -9,7 +9,7 @@ from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import Node
 from genius.metrics.factor_agreement import REPORTED_AS
-from genius.reports import Cell, Report, Table
+from genius.reports import Report
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
 from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
@@ -263,32 +263,15 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
 
 def factors_view(report: Report) -> dict[str, Any]:
     """How much the codes of each level tell about the items' factors, from the report of retrieval."""
-    measured = {reported.title.removeprefix(REPORTED_AS): reported for reported in report.tables}
-
-    def view_of(caption: str, reported: Table, note: str) -> dict[str, Any]:
-        levels = [at for at, column in enumerate(reported.columns) if column.name.startswith("level ")]
-        rows = [[{"text": str(row[0])}, *(_shaded_cell(row[at]) for at in levels)] for row in reported.rows]
-        return table(caption, ["factor", *(reported.columns[at].name for at in levels)], rows, note)
-
-    if not {"in modality", "given prefix"} <= measured.keys():
-        note = "The collection does not say what its items are made of (their factors), such as kind or color."
-        return {"tables": [], "note": note}
-    alone = (
-        "How much a code of the level tells about a property (factor) of an item: 0 is no more than chance, 1 is all "
-        "(adjusted mutual information among items of one kind)."
-    )
-    added = (
-        "What a level adds to the codes before it: the share of what they leave open about a property that it settles, "
-        "beyond chance; empty where nothing is open."
-    )
     tables = [
-        view_of("Each level alone", measured["in modality"], alone),
-        view_of("Given the earlier codes", measured["given prefix"], added),
+        table(
+            measured.title.removeprefix(REPORTED_AS).capitalize(),
+            measured.headings(),
+            [cells(*row) for row in measured.texts()],
+            measured.note.replace("*", ""),
+        )
+        for measured in report.tables
+        if measured.title.startswith(REPORTED_AS)
     ]
-    return {"tables": tables, "note": ""}
-
-
-def _shaded_cell(value: Cell) -> dict[str, Any]:
-    if not isinstance(value, float | int):
-        return {"text": ""}
-    return {"text": number(value, 2), "shade": max(0.0, min(1.0, value))}
+    unknown = "The collection does not say what its items are made of (their factors), such as kind or color."
+    return {"tables": tables, "note": "" if tables else unknown}

@@ -62,17 +62,12 @@ def about_view(about: About, items: Sequence[int]) -> dict[str, Any] | None:
     Modality."""
     if about == About():
         return None
+    held = [count(items[modality], MODALITY_NAMES[modality].lower()) for modality in Modality if items[modality]]
     return {
         "title": about.title,
         "paragraphs": list(about.paragraphs),
-        "held": _enumeration(
-            [count(items[modality], MODALITY_NAMES[modality].lower()) for modality in Modality if items[modality]]
-        ),
+        "held": " and ".join(filter(None, [", ".join(held[:-1]), *held[-1:]])),
         "ask": about.ask[0] if about.ask else "",
         "credits": about.credits,
         "commands": list(COMMANDS),
     }
-
-
-def _enumeration(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -24,8 +24,7 @@ genius.fillMeanings = () => {
 genius.pictures = {};
 (() => {
   const HINTED = '[data-prefix], [data-hint]', WAIT = 250;    // milliseconds
-  const card = document.createElement('div');
-  Object.assign(card, {className: 'hint-card', id: 'hint-card', hidden: true, role: 'tooltip'});
+  const card = node('div', {class: 'hint-card', id: 'hint-card', hidden: '', role: 'tooltip'});
   let anchor = null, closedAnchor = null, timer;
   const hide = () => {
     clearTimeout(timer);
@@ -34,7 +33,7 @@ genius.pictures = {};
     card.hidden = true;
   };
 
-  const line = (words, className = '') => Object.assign(document.createElement('p'), {textContent: words, className});
+  const line = (words, className = '') => node('p', {class: className}, words);
   const nameLine = ({dataset: {prefix}}) => genius.names[prefix]
     ? [line(`${prefix.replaceAll('.', ' · ')}: ${genius.names[prefix]}`, 'of-code')] : [];
   const lines = () => {
@@ -42,7 +41,7 @@ genius.pictures = {};
     const hint = anchor.closest('[data-hint]')?.dataset.hint;
     return [...codes.flatMap(nameLine), ...hint ? [line(hint)] : []];
   };
-  const image = ({picture, label}) => Object.assign(new Image(), {src: picture, alt: label});
+  const image = ({picture, label}) => node('img', {src: picture, alt: label});
 
   // Below its anchor, or above where there is no room; hidden where the anchor is out of view.
   const place = () => {

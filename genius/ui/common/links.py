@@ -22,11 +22,6 @@ from genius.ui.common.context import Shared
 SELECT_TAB = "signal => [{{__type__: 'update', selected: {}}}]"
 
 
-def write_tab_when_chosen(tab: gr.Tab) -> None:
-    """When a tab is chosen, write it into the address."""
-    tab.select(None, None, None, queue=False, api_visibility="private", js=f"() => {{ genius.setTab({tab.id!r}); }}")
-
-
 def restore(page: gr.Blocks, shared: Shared) -> None:
     """Open what the address describes, when the page is loaded and after Back and Forward, and write what is shown."""
     gone = "addEventListener('popstate', () => trigger('gone', {}));"

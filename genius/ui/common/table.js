@@ -1,7 +1,6 @@
-const cell = ({text, key, bar, shade}, column) => {
+const cell = ({text, key, bar}, column) => {
   const made = node(column ? 'td' : 'th', column ? {} : {scope: 'row'}, key === undefined ? text
     : button({class: 'code', 'data-prefix': key}, () => emit('select', {key}), text));
-  if (shade !== undefined) made.style.setProperty('--shade', `${Math.round(70 * shade)}%`);
   if (bar !== undefined) made.append(node('i', {class: 'under', style: `width: ${100 * bar}%`}));
   return made;
 };

@@ -122,22 +122,16 @@ def selection_view(
 
     codes: (s, M)
     """
+    records = [item_fields(item) | {"codes": of_item} for item, of_item in zip(items, codes.tolist(), strict=True)]
+    table, record = csv_text([*OF_ITEM, "codes"], records), json.dumps(records, ensure_ascii=False, indent=1)
     return {
         "label": label,
         "total": total,
         "saved": len(items),
-        "files": item_files(items, codes),
+        "files": save_files("genius-items", table, record),
         "guess": any(word.share is None for word in words),
         "words": [
             {"word": word.word, "share": None if word.share is None else formatting.percent(word.share)}
             for word in words
         ],
     }
-
-
-def item_files(items: Sequence[Item], codes: np.ndarray) -> list[dict[str, str]]:
-    """The items as CSV and JSON, to be saved by the browser."""
-    records = [item_fields(item) | {"codes": of_item} for item, of_item in zip(items, codes.tolist(), strict=True)]
-    return save_files(
-        "genius-items", csv_text([*OF_ITEM, "codes"], records), json.dumps(records, ensure_ascii=False, indent=1)
-    )

@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from genius.reports import COMMANDS, Missing, Table, read_report
+from genius.reports import COMMANDS, Missing, read_report
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PLOT_SCRIPT, PLOTLY_HEAD
@@ -78,17 +78,15 @@ def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
             {"title": plot.title, "kind": plot.kind, "figure": json.loads(draw(plot).to_json())}
             for plot in report.plots
         ],
-        "tables": [table_view(table) for table in report.tables],
-    }
-
-
-def table_view(table: Table) -> dict[str, Any]:
-    """A table as the panel draws it; bold: of each row, which cells are best; words: which columns hold texts."""
-    return {
-        "title": table.title,
-        "note": table.note,
-        "columns": table.headings(),
-        "rows": table.texts(),
-        "words": table.words(),
-        "bold": table.bold(),
+        "tables": [
+            {
+                "title": table.title,
+                "note": table.note,
+                "columns": table.headings(),
+                "rows": table.texts(),
+                "words": table.words(),  # which columns hold texts
+                "bold": table.bold(),  # of each row, which cells are best
+            }
+            for table in report.tables
+        ],
     }

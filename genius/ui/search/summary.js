@@ -13,6 +13,8 @@ const numbers = () => {
   return node('label', {title: 'Scores, codes, probabilities and times'}, box, ' Show numbers');
 };
 
+const tone = stage => `--tone: hsl(${240 - 50 * stage} 65% 58%)`;    // of the part of a search
+
 const save = (files, address) => menu('Save', {}, ...files.map(saveButton),
   button({title: 'Save as one page with all pictures, which opens without this server'}, () => emit('save_page', {}), 'HTML'),
   ...address ? [node('p', {class: 'label address'}, address)] : []);
@@ -34,9 +36,9 @@ const draw = value => {
   parts.push(node('div', {class: 'expert box'}, ...aim ? firstCodes(aim) : [], node('p', {class: 'sentence'}, sentence),
     node('details', {class: 'times'}, node('summary', {}, 'Where the time went'),
       node('div', {class: 'bar thin', 'aria-hidden': 'true'},
-        ...stages.map((stage, place) => node('i', {class: `stage${place}`, style: `width: ${100 * stage.share}%`}))),
+        ...stages.map((stage, place) => node('i', {style: `${tone(place)}; width: ${100 * stage.share}%`}))),
       node('ul', {'aria-label': 'time per stage'}, ...stages.map((stage, place) =>
-        node('li', {class: `stage${place}`}, `${stage.name} `, node('b', {}, stage.time), ` ${stage.note}.`))),
+        node('li', {style: tone(place)}, `${stage.name} `, node('b', {}, stage.time), ` ${stage.note}.`))),
       ...weighed ? [node('p', {class: 'label'}, weighed)] : [])));
   return [node('section', {class: 'summary'}, ...parts)];
 };
