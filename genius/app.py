@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 # Nothing leaves the machine. Gradio and transformers read these when they are imported.
@@ -19,7 +20,7 @@ from genius.commands import subcommand_list
 from genius.errors import UserError, exit_on_user_error
 from genius.run import is_run, shipped_run
 from genius.schema import DECODER_DTYPES
-from genius.ui.security import check_editing, check_origins, read_logins
+from genius.ui.security import check_editing, check_origins, is_loopback, read_logins
 
 if TYPE_CHECKING:
     from genius.ui.gradio_hooks import Page
@@ -76,7 +77,12 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--mcp", action="store_true", help="let agents search and read the items (Model Context Protocol)"
     )
-    parser.add_argument("--editable", action="store_true", help="let visitors add items to the run and remove them")
+    parser.add_argument(
+        "--editable",
+        action="store_true",
+        help="let visitors add items to the run and remove them; without it, a page served to oneself (no --host, "
+        "--root-path, --auth, --allowed-host or --embed-in) changes a working copy",
+    )
     parser.add_argument(
         "--allow-anonymous-editing",
         action="store_true",
@@ -166,7 +172,7 @@ def exit_on_sigterm() -> Iterator[None]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
-    with exit_on_user_error(), exit_on_sigterm():
+    with exit_on_user_error(), exit_on_sigterm(), TemporaryDirectory(prefix="genius-") as copies:
         logins = read_logins(options.auth)
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
@@ -190,10 +196,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         from genius.ui.serving import Hosting, serve
 
         run_names = tuple(run.resolve().name for run in runs)
+        own = is_loopback(options.host) and not (
+            logins or options.root_path or options.allowed_host or options.embed_in
+        )
+        working_copies = Path(copies) if own and not options.editable else None
 
         def load(run: Path) -> Page:
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            served = ServedRun.read(run, options.editable, run_names)
+            served = ServedRun.read(run, options.editable or own, run_names, working_copies)
             engine = Engine.load(run, options.device, options.decoder_dtype)
             engine.follow()
             return build(engine, served)
@@ -201,7 +211,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         configure_logs(options.log_json)
         keep_freed_memory(shared=True)
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
-        policy = Policy(options.editable, hosts, tuple(options.embed_in))
+        policy = Policy(options.editable or own, working_copies is not None, hosts, tuple(options.embed_in))
         hosting = Hosting(
             options.host,
             options.port,
@@ -214,5 +224,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
-        if server.wait():
-            os._exit(0)  # threads that still compute would end with a crash
+        unanswered = server.wait()
+    if unanswered:
+        os._exit(0)  # threads that still compute would end with a crash

@@ -115,7 +115,7 @@ def fsync_folder(folder: Path) -> None:
 
 def link_or_copy(file: Path, link: Path) -> None:
     """Give a file a second name, or copy it where the disk has no hard links."""
-    link.parent.mkdir(exist_ok=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(file, link)
     except OSError:

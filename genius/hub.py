@@ -22,10 +22,9 @@ from genius.errors import UserError, exit_on_user_error, quoted
 from genius.models.model_hubs import is_hub_unreachable
 from genius.reading import one_line
 from genius.reports import Report
-from genius.run import Run
+from genius.run import BESIDE, Run
 
 SCHEME = "hf://"
-BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run
 MOST_ROWS = 25  # of a report's first table, which is all of it that the card shows
 CARD = """---
 library_name: genius-explorer
@@ -58,8 +57,7 @@ def push(run: Run, repo: str, private: bool = False) -> str:
     """Upload a run; returns its address. Raises UserError for a damaged run, or if the hub refuses it."""
     for part in run.manifest["parts"]:
         run.folder(part)  # compares checksums
-    files = [f"{entry['folder']}/{name}" for entry in run.manifest["parts"].values() for name in entry["files"]]
-    files += [file.relative_to(run.path).as_posix() for pattern in BESIDE for file in sorted(run.path.glob(pattern))]
+    files = run.files()
     for file in files:
         if not (run.path / file).resolve().is_relative_to(run.path.resolve()):
             raise UserError(f"{run.path / file} is a link that leaves the run; put the file itself there")

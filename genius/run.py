@@ -22,8 +22,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, FiniteFloat
 
 from genius.errors import UserError
-from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json
-from genius.locks import ReadLock, deletion_lock, manifest_lock
+from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json, written_aside
+from genius.locks import ReadLock, deletion_lock, manifest_lock, write_lock
 from genius.reading import EXACT, LOOSE, Size, one_line, read_json
 
 FORMAT = 1
@@ -40,6 +40,7 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
 EXTRAS = ("maps", "names", "ranker")  # what a run may hold in addition
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
 TEMPORARY = ".tmp-"
+BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run
 MAX_HASHED = 256 * 2**20  # bytes; of larger files (embeddings of millions) loading checks the size alone
 
 Checksum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -157,6 +158,24 @@ class Run:
     def settings(self) -> RecordedSettings:
         """The settings that the run was trained with, as far as they are read by name; defaults where it has none."""
         return RecordedSettings.model_validate(self.manifest.get("settings", {}), strict=False)
+
+    def files(self) -> list[str]:
+        """What belongs to it besides the manifest: the files of its parts, its reports, examples and credits."""
+        parts = [f"{entry['folder']}/{name}" for entry in self.manifest["parts"].values() for name in entry["files"]]
+        beside = (file for pattern in BESIDE for file in sorted(self.path.glob(pattern)))
+        return parts + [file.relative_to(self.path).as_posix() for file in beside]
+
+    def copy(self, folder: Path) -> None:
+        """Make `folder`, which must not exist, the same run; it takes no space where the disk has hard links.
+
+        Raises UserError if another process changes the run, or if the disk is full.
+        """
+        with write_lock(self.path), disk_errors_explained(folder.parent), written_aside(folder, folder=True) as aside:
+            now = Run(self.path)
+            for name in now.files():
+                link_or_copy((self.path / name).resolve(), aside / name)
+            write_json(aside / "manifest.json", now.manifest)
+            aside.rename(folder)
 
     def has(self, part: str) -> bool:
         return part in self.manifest["parts"]

@@ -55,22 +55,29 @@ def test_two_runs_of_one_name_and_missing_ones_are_refused(tmp_path):
         app.runs_to_serve([one, tmp_path / "nowhere"])
 
 
-def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def calls(monkeypatch):
+    """What the program calls; it loads and serves nothing."""
     from genius import runtime
     from genius.search.engine import Engine
     from genius.ui import page, serving
-    from genius.ui.common.context import ServedRun
-    from genius.ui.security import Policy
 
-    one, two = make_run(tmp_path / "one"), make_run(tmp_path / "two")
     calls = []
     server = SimpleNamespace(address="http://address", wait=lambda: calls.append("wait"))
     engine = SimpleNamespace(follow=lambda: calls.append("follow"))
     monkeypatch.setattr(runtime, "keep_freed_memory", lambda shared: calls.append("keep memory"))
     monkeypatch.setattr(Engine, "load", lambda *given: calls.append(given) or engine)
-    monkeypatch.setattr(page, "build", lambda engine, served: (engine, served))
+    monkeypatch.setattr(page, "build", lambda engine, served: served)
     monkeypatch.setattr(serving, "serve", lambda *served: calls.append(served) or server)
+    return calls
 
+
+def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, calls, capsys):
+    from genius.ui import serving
+    from genius.ui.common.context import ServedRun
+    from genius.ui.security import Policy
+
+    one, two = make_run(tmp_path / "one"), make_run(tmp_path / "two")
     app.main(
         f"--run {one} --run {two} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu "
         "--editable --decoder-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
@@ -86,9 +93,31 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, mon
     memory, (runs, served_with), wait = calls
     assert (memory, served_with, wait) == ("keep memory", hosting, "wait")
     assert [run.name for run in runs] == ["one", "two"]
-    assert runs[1].load() == (engine, ServedRun(two, editable=True, run_names=("one", "two")))
+    assert runs[1].load() == ServedRun(two, editable=True, run_names=("one", "two"))
     assert calls[3:] == [(two, "cpu", "bfloat16"), "follow"]
     assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, editable, copied",
+    [
+        ("", True, True),
+        ("--host ::1", True, True),
+        ("--editable", True, False),
+        ("--host 0.0.0.0", False, False),
+        ("--auth ada:one", False, False),
+        ("--root-path /genius", False, False),
+        ("--allowed-host genius.example.org", False, False),
+        ("--embed-in https://example.org", False, False),
+    ],
+)
+def test_a_page_that_is_served_to_oneself_changes_a_working_copy(tmp_path, calls, arguments, editable, copied):
+    app.main(["--run", str(make_run(tmp_path / "one")), *arguments.split()])
+    _, ((run,), hosting), _ = calls
+    served = run.load()
+    assert (served.editable, hosting.policy.editable) == (editable, editable)
+    assert (served.copies is not None, hosting.policy.own) == (copied, copied)
+    assert not (served.copies and served.copies.exists())  # any more
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ from training.pairs import CandidateTable
 from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, settings_for
 from training.renewal import READ, renew, restore, state
 from training.settings import with_changes, with_stage_changes
-from training.stage import RESUME, OtherSettings, is_done, only_trainer, run_stage
+from training.stage import RESUME, is_done, only_trainer, run_stage
 from training.vectors import index_vectors
 
 COLLECTION = "collection"
@@ -158,7 +158,9 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     record_sources(Run(path), sources)
     try:
         encoded = is_done("encoder", arguments)
-    except OtherSettings:
+    except UserError as error:
+        if "other settings" not in str(error):
+            raise
         raise UserError(
             f"{path} was made with another --model, --pretrained or --seed; give the same ones, or name another RUN"
         ) from None

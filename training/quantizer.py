@@ -40,7 +40,6 @@ from training.settings import QuantizerSettings
 from training.stage import publish, run_stage, seconds_per_step
 
 SAMPLE = 2000  # validation queries
-TERMS = ("contrastive", "quantization", "distance")  # of Eq. 8, which are printed
 WEIGHT_DECAY, BETAS, FINAL_LEARNING_RATE = 0.2, (0.9, 0.999), 1e-5  # of AdamW and its schedule, as published
 
 
@@ -88,7 +87,7 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
             average_gradients(model.parameters())
             optimizer.step()
             broadcast_buffers(model)
-            history.append([losses[name].item() for name in TERMS])
+            history.append([losses[name].item() for name in ("cl", "rq", "mse")])
         contrastive, quantization, distance = np.mean(history, axis=0)
         pace = seconds_per_step(started, steps)
         model.eval()
@@ -185,17 +184,17 @@ def batch_losses(
         z_hat_query, z_hat_target = F.normalize(z_hat_query, dim=-1), F.normalize(z_hat_target, dim=-1)
     size = model.quantizer.config.levels * model.quantizer.config.dim if settings.rq_sum else 1
     losses = {
-        "contrastive": contrastive_loss(  # Eq. 3
+        "cl": contrastive_loss(
             z_query, z_target, 1 / settings.temperature, positive_mask.to(device), settings.symmetric_loss
         ),
-        "quantization": quantized.loss * size,  # Eq. 7
-        "distance": (z_hat_query - z_hat_target).square().sum(-1).mean()
+        "rq": quantized.loss * size,
+        "mse": (z_hat_query - z_hat_target).square().sum(-1).mean()
         if settings.mse_raw
         else F.mse_loss(z_hat_query, z_hat_target),
         "modality": quantized.modality_loss,
     }
-    weighted = settings.contrastive_weight * losses["contrastive"] + settings.rq_weight * losses["quantization"]
-    return losses | {"total": weighted + settings.mse_weight * losses["distance"] + losses["modality"]}
+    weighted = settings.contrastive_weight * losses["cl"] + settings.rq_weight * losses["rq"]
+    return losses | {"total": weighted + settings.mse_weight * losses["mse"] + losses["modality"]}
 
 
 if __name__ == "__main__":

@@ -158,15 +158,11 @@ def records_stamp(collection: Path) -> str:
     return files_stamp((str(file.relative_to(collection)), file) for file in files)
 
 
-class OtherSettings(UserError):
-    """A stage was made with other settings than those that are asked for."""
-
-
 def is_done(name: str, arguments: Arguments) -> bool:
     """Whether the run has this stage with these settings, and its parts, built from those that the run has now.
 
-    Raises OtherSettings, or UserError if it has the stage of another collection, or if the records of the collection
-    have changed since; the weights of an encoder stay in use then.
+    Raises UserError if it has the stage with other settings or of another collection, or if the records of the
+    collection have changed since; the weights of an encoder stay in use then.
     """
     run = Run(arguments.run)
     done = run.manifest.get("stages", {}).get(name)
@@ -177,8 +173,8 @@ def is_done(name: str, arguments: Arguments) -> bool:
                 f"{arguments.run} was made from the collection {known}, not {asked}; name that one, or another RUN, or "
                 f"repeat the stage: python -m training.{name} COLLECTION RUN"
             )
-        raise OtherSettings(
-            f"the {name} of {arguments.run} was made with other settings; "
+        raise UserError(
+            f"the {name} of {arguments.run} was made from another collection or with other settings; "
             f"name another RUN, or repeat the stage: python -m training.{name} COLLECTION RUN"
         )
     if done and name != "encoder":
@@ -217,7 +213,7 @@ def recorded_settings(run: Run) -> Settings:
 def facts(name: str, arguments: Arguments) -> str:
     """Checksum of what a stage depends on: the collection, the seed, and the settings of it and the stages before."""
     settings = dataclasses.asdict(arguments.settings)
-    used = [settings[stage] for stage in (*stages_before(name), name)]
+    used = [settings.get(stage) for stage in (*stages_before(name), name)]
     return fingerprint(str(arguments.collection.resolve()), arguments.settings.seed, used)
 
 

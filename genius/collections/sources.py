@@ -77,9 +77,9 @@ class Source:
         return self.folder / image
 
     def error(self, record: Record, message: str) -> UserError:
-        """An error that names the record's line, or the folder if there is no table. message: names the image."""
+        """An error that names the record's line, or its image file if there is no table."""
         if self.table is None:
-            return UserError(f"{(self.folder / record.image).parent}/{message}")
+            return UserError(f"{self.folder / record.image}: {message}")
         return LineError(record.table or self.table, record.line, message)
 
 

@@ -1,6 +1,6 @@
-"""Colors of the points of a map, the position of a new query on it, and the map as a small picture.
+"""Colors of the points of a map, the position of a new query or item on it, and the map as a small picture.
 
-Shapes: m items on the map, d embedding dim, s neighbors.
+Shapes: m items on the map, a items that were added since, d embedding dim, s neighbors.
 """
 
 import io
@@ -11,13 +11,16 @@ from functools import cached_property
 import numpy as np
 from PIL import Image
 
+from genius.collections.keys import ID
 from genius.explore.map_data import Maps
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.search.candidates import positions_in_lists
 
 MAX_GROUPS = 20  # groups with their own color
-NEIGHBORS = 10  # items that determine the position of a query
+NEIGHBORS = 10  # items that determine the position of a query or of an item that was added
+MAX_ADDED = 2_000  # items that were added since training, the newest
+MAX_COMPARED = 20_000  # mapped items that these are compared with, at even steps
 SHARPNESS = 100.0  # a cosine smaller by 0.05 has a weight e⁵ times smaller
 BLOCK_ROWS = 65_536  # embeddings read at a time
 STEP = 0.003  # distance between points that share a position; a map is 2 wide
@@ -38,39 +41,70 @@ class Group:
 
 
 class Palette:
-    """The map items that are in the current index, and their groups by modality, dataset or code."""
+    """The map items that are in the current index, those that were added since, and their groups by modality, dataset
+    or code. The points of added items come after those of the map."""
 
     def __init__(self, index: Index, maps: Maps):
         self.maps, self.index = maps, index
-        self.rows = index.rows_of(maps.ids())  # (m,) −1: removed
-        self.points = np.flatnonzero(self.rows >= 0)  # points of the items that are in the index
+        rows = index.rows_of(maps.ids())
+        self.mapped = np.flatnonzero(rows >= 0)  # points of the map whose items are in the index
+        added = np.setdiff1d(np.arange(index.config.trained, index.n), rows)[-MAX_ADDED:]
+        added = added[: len(self.mapped) and len(added)]  # nothing is near where all is removed
+        self.rows = np.concatenate([rows, added])  # (m + a,) −1: removed
+        self.points = np.flatnonzero(self.rows >= 0)
+        self.added = [item.id for item in index.items(added)]
 
     @property
     def whole(self) -> bool:
         """Whether the map shows every item of the index."""
         return len(self.points) == self.index.n
 
+    def places(self, view: int) -> np.ndarray:
+        """(m + a, 2) on a view of the maps."""
+        places = self.maps.places[view][: len(self.maps.keys)]
+        points, weights = self._near
+        return spread_overlapping(np.concatenate([places, (weights[..., None] * places[points]).sum(1)]))
+
+    @cached_property
+    def _near(self) -> tuple[np.ndarray, np.ndarray]:
+        """(points, weights), (a, s) each, of the mapped items most similar to the added ones."""
+        if not self.added:
+            return np.zeros((0, 1), np.int64), np.zeros((0, 1), np.float32)
+        compared = self.mapped[:: -(-len(self.mapped) // MAX_COMPARED)]
+        vectors, others = (
+            np.asarray(self.index.embeddings[self.rows[points]], dtype=np.float32)
+            for points in (slice(-len(self.added), None), compared)
+        )
+        near = [nearest_points(vector @ others.T) for vector in vectors]
+        return compared[[points for points, _ in near]], np.array([weights for _, weights in near])
+
+    @cached_property
+    def datasets(self) -> np.ndarray:
+        """(m + a,); −1 for ids without one."""
+        found = map(ID.fullmatch, self.added)
+        return np.concatenate([self.maps.datasets, [int(match[1]) if match else -1 for match in found]]).astype(int)
+
     @cached_property
     def modalities(self) -> np.ndarray:
-        """(m,); undefined for removed items."""
+        """(m + a,); undefined for removed items."""
         return np.asarray(self.index.modalities)[self.rows]
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """(m, M); undefined for removed items."""
+        """(m + a, M); undefined for removed items."""
         return self.index.codes(self.rows.clip(min=0))
 
     def by_modality(self) -> list[Group]:
         return self._grouped(self.modalities, lambda modality: Modality(modality).name.capitalize())
 
     def by_dataset(self) -> list[Group]:
-        return self._grouped(self.maps.datasets, lambda dataset: self.maps.names.get(dataset, f"dataset {dataset}"))
+        return self._grouped(self.datasets, lambda dataset: self.maps.names.get(dataset, f"dataset {dataset}"))
 
     def by_code(self, level: int) -> list[Group]:
         return self._grouped(self.codes[:, level], lambda code: f"code {code}")
 
     def similarity(self, vector: np.ndarray) -> np.ndarray:
-        """(m,) cosines of the items' embeddings with a vector (d,); −1 for removed items."""
+        """(m + a,) cosines of the items' embeddings with a vector (d,); −1 for removed items."""
         cosines = np.full(len(self.rows), -1, dtype=np.float32)
         for start in range(0, len(self.points), BLOCK_ROWS):
             points = self.points[start : start + BLOCK_ROWS]

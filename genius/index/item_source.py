@@ -36,13 +36,16 @@ def read_item_source(source: str, dataset: int) -> ItemSource:
     return _of_folder(root, dataset)
 
 
-def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int) -> ItemSource:
-    """(text, image file) pairs, either of which may be missing. Raises ValueError for a pair of neither."""
-    pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(uploads, 1) if picture}
+def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int, first: int = 1) -> ItemSource:
+    """(text, image file) pairs, either of which may be missing, numbered from `first` on.
+
+    Raises ValueError for a pair of neither.
+    """
+    pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(uploads, first) if picture}
     names = iter(pictures)
     items = [
         Item(f"{dataset}:{number}", Modality.of(text, picture), text, next(names) if picture else None)
-        for number, (text, picture) in enumerate(uploads, 1)
+        for number, (text, picture) in enumerate(uploads, first)
     ]
     return ItemSource(lambda: items, pictures.__getitem__)
 

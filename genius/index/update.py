@@ -100,6 +100,22 @@ class Added:
     complaints: tuple[str, ...]  # sentences about some unreadable images
     copies: tuple[str, ...] = ()  # names of the images, or texts, of some duplicates
 
+    @property
+    def items(self) -> int:
+        """Of the source."""
+        return self.new + self.skipped + self.duplicate + self.unreadable
+
+    def __add__(self, more: "Added") -> "Added":
+        return Added(
+            self.new + more.new,
+            self.skipped + more.skipped,
+            self.duplicate + more.duplicate,
+            self.unreadable + more.unreadable,
+            self.changed + more.changed,
+            (self.complaints + more.complaints)[:MAX_EXAMPLES],
+            (self.copies + more.copies)[:MAX_EXAMPLES],
+        )
+
     def __str__(self) -> str:
         return (
             f"new {self.new:,}, skipped {self.skipped:,}, duplicate {self.duplicate:,}, unreadable {self.unreadable:,}"

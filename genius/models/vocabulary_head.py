@@ -1,7 +1,7 @@
 """The decoder's head: logits of a level's codes, and softmax sums over the whole vocabulary in blocks of tokens.
 
-The published search scores by a softmax over the whole vocabulary, before the trie rules codes out. Its sum is computed
-block by block, so that logits stay in the processor's cache, and in parts: of one level, or of all but some levels.
+The published search scores by a softmax over the whole vocabulary, before the trie masks it. Its sum is computed block
+by block, so that logits stay in the processor's cache, and in parts: of one level, or of all but some levels.
 
 Shapes: r rows, m model width, k codes of a level, V tokens.
 """

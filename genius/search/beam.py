@@ -11,12 +11,12 @@ the codeword. w = 1 is the published score; w = 0 never runs the decoder and fin
 the decoder's geometry scale.
 
 Probabilities that people read (`log_probs`, the trace) are normalized over the codes of their level, so that what the
-trie rules out and what it leaves add up to 1; they rank nothing.
+trie masks and what it leaves add up to 1; they rank nothing.
 
 Against the published algorithm (transformers' `generate` with `prefix_allowed_tokens_fn`, the same weights, the same
 number of beams): the same IDs and scores, within 2e-4 in fp32, times the score's size beyond ±1; the order may differ
-only between closer scores. The softmax is over the whole vocabulary before the trie rules codes out, and an ID has no
-end token.
+only between closer scores. The softmax is over the whole vocabulary before the trie masks it, and an ID has no end
+token.
 
 Where candidates are re-ranked, their order does not matter, and the search may *stop when they are settled*: once the
 beams of a query hold at most a tenth more items than there are beams, or one ID each. All items below them are then

@@ -1,6 +1,7 @@
 """Change the collection of a run that is being served; the very next search sees it."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -8,23 +9,32 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from genius.errors import UserError
+from genius.files import remove_folder
 from genius.index import update
-from genius.index.item_source import uploaded_items
+from genius.index.item_source import ItemSource, uploaded_items
 from genius.index.update import Added, Models, Removed
+from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
+from genius.run import Run
 from genius.search.engine import Engine
 
 BATCH = 8  # items encoded together, between two batches of searches
+AT_ONCE = 32  # items that are added before searches find them, at least
+ITEMS_PER_ADDED = 10_000  # of the index, where they are more: each time takes what grows with it
+KEPT = Path("runs")  # where kept working copies go
+NAME = re.compile(r"\w[\w-]{0,63}")
 
 
 class Editor:
     """Adds and removes items; threads may share it: one change at a time, any other is refused with a UserError."""
 
-    def __init__(self, run: Path, engine: Engine):
-        """engine: of this run; its models encode new items."""
-        self.run, self.engine = run, engine
+    def __init__(self, run: Path, engine: Engine, copy: Path | None = None):
+        """engine: of this run; its models encode new items. copy: where a working copy is made at the first change, to
+        which all changes go; None: they go to the run itself."""
+        self.run, self.engine, self.copy = run, engine, copy
         self._models = Models(
             cast(Encoder, _OnEngineThread(engine.encoder, engine)),
             cast(Fusion, _OnEngineThread(engine.fusion, engine)),
@@ -33,27 +43,70 @@ class Editor:
             engine.run,
         )
 
-    def add(self, uploads: Sequence[tuple[str, Path | None]]) -> Added:
-        """Add (text, image file) pairs, either of which may be missing, as items of a new dataset.
+    @property
+    def has_copy(self) -> bool:
+        """Whether there is a working copy, which `keep` keeps and `forget` ends."""
+        return self.copy is not None and self.copy.exists()
+
+    def add(self, uploads: Sequence[tuple[str, Path | None]]) -> Iterator[Added]:
+        """Add (text, image file) pairs, either of which may be missing, as items of a new dataset, some at a time; a
+        search finds those of which it was yielded what happened to them.
 
         Searches go on: items are encoded a few at a time, in turn with them. Raises UserError if the run cannot be
         changed.
         """
-        added = update.add(self.run, partial(uploaded_items, uploads), self._models)
-        self.engine.versions.reload()
-        return added
+        datasets: list[int] = []
+
+        def read(some: Sequence[tuple[str, Path | None]], first: int, unused: int) -> ItemSource:
+            datasets.append(unused)
+            return uploaded_items(some, datasets[0], first)
+
+        at_once = max(AT_ONCE, self.engine.index.n // ITEMS_PER_ADDED)
+        for start in range(0, len(uploads), at_once):
+            some = uploads[start : start + at_once]
+            added = update.add(self._changed_run(), partial(read, some, start + 1), self._models)
+            self.engine.versions.reload()
+            yield added
 
     def remove(self, ids: Iterable[str]) -> Removed:
         """Remove items. Raises UserError if none would be left, or the run cannot be changed."""
-        removed = update.remove(self.run, ids)
+        removed = update.remove(self._changed_run(), ids)
         self.engine.versions.reload()
         return removed
 
     def compact(self) -> bool:
         """Merge all segments; False if there is nothing to do. Raises UserError if the run cannot be changed."""
-        done = update.compact(self.run)
+        done = update.compact(self._changed_run())
         self.engine.versions.reload()
         return done
+
+    def keep(self, name: str) -> Path:
+        """Make a run of the working copy, below the current directory. Raises UserError for a name that cannot be."""
+        if not NAME.fullmatch(name):
+            raise UserError("A run's name has letters, digits, - and _, such as my-pictures, and at most 64 of them.")
+        folder = KEPT / name
+        if folder.exists():
+            raise UserError(f"There is {folder} already; choose another name.")
+        if not self.has_copy:
+            raise UserError("Nothing was changed, so there is nothing to keep.")
+        Run(self.copy).copy(folder)
+        return folder
+
+    def forget(self) -> None:
+        """Go back to the run as it is. Raises UserError if the working copy is being changed."""
+        if self.has_copy:
+            with write_lock(self.copy):
+                self.engine.versions.follow(self.engine.run)
+                remove_folder(self.copy)
+
+    def _changed_run(self) -> Path:
+        """The run that changes go to."""
+        if self.copy is None:
+            return self.run
+        if not self.has_copy:
+            Run(self.run).copy(self.copy)
+            self.engine.versions.follow(Run(self.copy))
+        return self.copy
 
 
 class _OnEngineThread:

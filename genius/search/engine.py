@@ -260,7 +260,7 @@ class Engine:
         return self.batcher.run(self._search_encoded, queries, batch, batch_size(batch.options.beams))
 
     def retrieve(self, encoded: EncodedQueries, options: SearchOptions, pool: Pool | None = None) -> Retrieval:
-        """The part of a search after encoding, for b queries as one batch, as arrays; `search` makes results of it.
+        """The part of a search after encoding, for b queries as one batch, as arrays; `search` uses it too.
 
         pool: the candidates, with their trie on this device; None: those of the index that the options allow.
         """

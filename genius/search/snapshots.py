@@ -78,6 +78,12 @@ class Versions:
         finally:
             _SNAPSHOTS.reset(before)
 
+    def follow(self, run: Run) -> None:
+        """Take the index from another copy of the run from now on."""
+        with self._reloading:
+            self._run = run
+        self.reload()
+
     def reload(self) -> bool:
         """Load the newest version of the run's index, if there is a newer one, and return whether there was.
 

@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -28,7 +28,7 @@ from genius.errors import UserError, quoted
 
 MAX_JSON = 4 * 2**20  # bytes of a request that is not an upload
 MAX_UPLOAD = 12 * 2**20  # bytes of an upload: one picture, whose own limit is 10 MB
-MAX_EDITOR_UPLOAD = 256 * 2**20  # where visitors add many pictures at once
+MAX_EDITOR_UPLOAD = 2**30  # where visitors add many pictures at once
 UPLOAD_LIFETIME = 600  # seconds that an unused upload stays on disk
 CLIENT_UPLOADS = 128 * 2**20  # bytes that one client may upload within that time
 CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
@@ -49,6 +49,7 @@ class Policy:
     """What the guard allows."""
 
     editable: bool = False
+    own: bool = False  # the page is served to oneself, and editable for requests that no proxy passes on
     hosts: tuple[str, ...] = ()  # names in the Host header that are answered, besides localhost and IP addresses
     origins: tuple[str, ...] = ()  # other sites that may embed the page and call it, such as https://example.org
 
@@ -147,7 +148,9 @@ class Guard:
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes the request may have."""
-        return self.max_upload if posts_to(scope, "upload") else MAX_JSON
+        if not posts_to(scope, "upload"):
+            return MAX_JSON
+        return MAX_UPLOAD if self.policy.own and is_passed_on(Headers(scope=scope)) else self.max_upload
 
     def too_large(self, scope: Scope) -> JSONResponse:
         return json_refusal(413, f"The request is too large; the limit is {self.max_body(scope) / 2**20:.0f} MB.")
@@ -251,6 +254,11 @@ def posts_to(scope: Scope, name: str) -> bool:
 def is_agent(scope: Scope) -> bool:
     """Whether a request is one of the Model Context Protocol."""
     return "/gradio_api/mcp" in scope["path"]
+
+
+def is_passed_on(headers: Mapping[str, str]) -> bool:
+    """Whether a proxy passed a request on, so that its sender may be anybody."""
+    return any(name in headers for name in ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host"))
 
 
 def json_refusal(status: int, sentence: str) -> JSONResponse:

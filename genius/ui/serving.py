@@ -31,14 +31,20 @@ from genius.ui.gradio_hooks import Listening, Page, prepare_to_serve
 from genius.ui.monitoring import HEALTH, METRICS, SERVER_LOG, Monitor, Traffic
 from genius.ui.page import TABS
 from genius.ui.runs import HostedRun, Runs
-from genius.ui.security import Guard, Logins, Policy, is_loopback
+from genius.ui.security import MAX_EDITOR_UPLOAD, Guard, Logins, Policy, is_loopback
 
 FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
 MONO = ["ui-monospace", "monospace"]
 # Of the page, once; panels bring their own
 COMMON_SCRIPTS = ("event_stream", "clone", "nodes", "links", "reveal", "announce", "hint_card")
-SCRIPTS = (*(f"common/{name}.js" for name in COMMON_SCRIPTS), "search/keys.js", "search/uploading.js")
+SCRIPTS = (
+    *(f"common/{name}.js" for name in COMMON_SCRIPTS),
+    "search/keys.js",
+    "search/uploading.js",
+    "collection/folders.js",
+)
 SMALLEST_COMPRESSED = 1_000  # bytes
+MAX_FILE = 10 * 2**20  # bytes of a file that is uploaded, which may be a ZIP where visitors add items
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
 MISSING_TRANSLATIONS = {"common.complete": "Done"}  # Gradio tells a screen reader of it, and has no words for it
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
@@ -232,7 +238,7 @@ def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
         enable_monitoring=False,
         pwa=False,
         allowed_paths=[],
-        max_file_size="10mb",
+        max_file_size=MAX_EDITOR_UPLOAD if hosting.policy.editable else MAX_FILE,
         i18n=gr.I18n(en=MISSING_TRANSLATIONS),
         mcp_server=hosting.mcp,
     )

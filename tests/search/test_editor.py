@@ -1,12 +1,16 @@
 import threading
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from genius.errors import UserError
+from genius.files import describe
+from genius.index.store import Index
+from genius.index.update import Added
 from genius.locks import write_lock
 from genius.run import Run
-from genius.schema import Query
+from genius.schema import Query, SearchOptions
 from genius.search.editor import BATCH, Editor
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
@@ -24,7 +28,7 @@ def test_the_next_search_finds_added_items_and_no_removed_ones(editor, tmp_path)
     picture, broken = tmp_path / "zebra.png", tmp_path / "broken.png"
     Image.linear_gradient("L").save(picture)
     broken.write_bytes(b"no picture")
-    added = editor.add([("A zebra on a tree.", None), ("", picture), ("A boat.", broken), ("", picture)])
+    (added,) = editor.add([("A zebra on a tree.", None), ("", picture), ("A boat.", broken), ("", picture)])
     assert (added.new, added.duplicate, added.unreadable) == (2, 1, 1) and "broken.png" in added.complaints[0]
     (text,) = editor.engine.search([Query("A zebra on a tree.")])[0].hits[:1]
     (shown,) = editor.engine.search([Query("", Image.open(picture).convert("RGB"))])[0].hits[:1]
@@ -38,8 +42,47 @@ def test_the_next_search_finds_added_items_and_no_removed_ones(editor, tmp_path)
 
 def test_a_change_during_another_change_is_refused(editor):
     with write_lock(editor.run), pytest.raises(UserError, match="is being changed already"):
-        editor.add([("A zebra.", None)])
+        list(editor.add([("A zebra.", None)]))
     assert editor.engine.index.n == N
+
+
+def test_searches_find_the_first_items_while_the_others_are_still_added(editor, monkeypatch):
+    monkeypatch.setattr("genius.search.editor.AT_ONCE", 2)
+    changes = editor.add([(f"A zebra {n}.", None) for n in (1, 2, 2, 3, 4)])
+    assert next(changes).new == 2
+    found = editor.engine.search("A zebra 1.", SearchOptions(k=9, added=True)).hits
+    assert found[0].item.id == "1:1" and len(found) == 2
+    assert sum(changes, start=Added(0, 0, 0, 0, (), ())) == Added(2, 0, 1, 0, (), (), ("A zebra 2.",))
+    assert [item.id for item in editor.engine.index.items(range(N, N + 4))] == ["1:1", "1:2", "1:4", "1:5"]
+
+
+def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(editor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run, engine = editor.run, editor.engine
+    before, trained = describe(run), engine.index
+    editor = Editor(run, engine, tmp_path / "copies" / "run")
+    with pytest.raises(UserError, match="Nothing was changed"):
+        editor.keep("mine")
+    for name in ("../mine", "a/b", "", ".x", "x" * 65):
+        with pytest.raises(UserError, match="letters, digits"):
+            editor.keep(name)
+    with write_lock(run), pytest.raises(UserError, match="is being changed already"):
+        list(editor.add([("A zebra.", None)]))
+    assert not editor.has_copy
+    list(editor.add([("A zebra on a tree.", None)]))
+    editor.remove(["0:0"])
+    kept = editor.keep("mine")
+    assert kept == Path("runs/mine") and Index.load(Run(kept).folder("index")).config == engine.index.config
+    assert Engine.load(kept, "cpu").search("A zebra on a tree.").hits[0].item.text == "A zebra on a tree."
+    with pytest.raises(UserError, match="There is runs/mine already; choose another name"):
+        editor.keep("mine")
+    with write_lock(editor.copy), pytest.raises(UserError, match="is being changed already"):
+        editor.forget()
+    editor.forget()
+    assert engine.index.folder == trained.folder and not engine.versions.reload()
+    assert describe(run) == before and not list((tmp_path / "copies").iterdir())
+    (added,) = editor.add([("A zebra on a tree.", None)])
+    assert added.new == 1 and engine.index.folder.is_relative_to(editor.copy)
 
 
 def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go_on(editor, monkeypatch):
@@ -53,7 +96,7 @@ def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go
 
     monkeypatch.setattr(engine.encoder, "forward", forward)
     found = []
-    add = threading.Thread(target=lambda: found.append(editor.add([(f"A zebra {n}.", None) for n in range(20)])))
+    add = threading.Thread(target=lambda: found.extend(editor.add([(f"A zebra {n}.", None) for n in range(20)])))
     search = threading.Thread(target=lambda: found.extend(engine.search([Query("A red dog.")])))
     add.start()
     assert started.wait(60)

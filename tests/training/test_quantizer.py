@@ -87,7 +87,7 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
             residuals.append(residual.double().numpy())
         hats.append((z - residual).double().numpy())
     squares = np.mean([r**2 for r in residuals])
-    assert found["quantization"].item() == pytest.approx(
+    assert found["rq"].item() == pytest.approx(
         squares * (z_q.shape[1] * len(stage.quantizer.codebooks) if "rq_sum" in change else 1), rel=1e-4
     )
     if "mse_raw" in change:
@@ -95,10 +95,10 @@ def test_the_three_losses_are_the_formulas(stage, data, change):
     else:
         unit = [hat / np.linalg.norm(hat, axis=1, keepdims=True) for hat in hats]
         expected = ((unit[0] - unit[1]) ** 2).mean()
-    assert found["distance"].item() == pytest.approx(expected, rel=1e-4)
+    assert found["mse"].item() == pytest.approx(expected, rel=1e-4)
     logits = (z_q.double() @ z_c.double().T / settings.temperature).numpy()
     expected = np.mean(np.log(np.exp(logits).sum(1)) - logits.diagonal())
-    assert found["contrastive"].item() == pytest.approx(expected, rel=1e-4)
+    assert found["cl"].item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_where_every_validation_query_has_a_training_target_all_of_them_validate(run, data, samples, capsys):

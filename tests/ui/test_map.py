@@ -63,14 +63,12 @@ def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
 @pytest.mark.parametrize(
     "function, inputs, event, said",
     [
-        *(
-            ("on_point", (), {"value": value}, "That point does not exist")
-            for value in (None, "1", 39, -1 - QUERIES, True)
-        ),
+        *(("on_point", (), {"value": value}, "That point does not exist") for value in (None, 39, -1 - QUERIES, True)),
         *(
             ("on_lasso", (), {"points": points}, "points do not exist")
             for points in (5, "x", [None], [{"value": 1}, 7], {"value": 1})
         ),
+        ("on_point", (), {"value": "1"}, "There is no item '1'"),
         ("on_map", ("features", "code", 2.5, *DRAWN[3:]), None, "whole number from 1 to 3"),
     ],
 )
@@ -86,7 +84,7 @@ def palette():
 
 @pytest.fixture
 def drawing(palette):
-    return Drawing(palette.maps, 0, palette.modalities, palette.by_modality(), by_modality=True)
+    return Drawing(palette.maps, 0, palette.places(0), palette.modalities, palette.by_modality(), by_modality=True)
 
 
 def items(figure):
@@ -122,20 +120,20 @@ def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_t
 def test_the_last_query_has_a_star_and_numbered_rings_round_what_it_found(palette):
     points = np.arange(3)
     query = PlacedQuery("<b>", points, np.full(3, 1 / 3), [7, -1, 2])
-    rings, star = last_query_traces(query, palette.maps, 0)
+    rings, star = last_query_traces(query, palette.places(0))
 
     def values(trace, name):
         return np.frombuffer(base64.b64decode(trace[name]["bdata"]), trace[name]["dtype"])
 
     places = palette.maps.places[0]
-    assert rings["text"] == ["1", "3"] and values(rings, "customdata").tolist() == [7, 2]
+    assert rings["text"] == ["1", "3"] and rings["customdata"] == [7, 2]
     assert np.allclose([values(rings, "x"), values(rings, "y")], places[[7, 2]].T, atol=0.02)
     assert np.allclose([values(star, "x")[0], values(star, "y")[0]], places[:3].mean(0), atol=0.02)
     assert star["hovertemplate"].startswith("&lt;b&gt;")
 
 
 def test_names_of_groups_are_no_markup_and_stand_in_their_middle(palette):
-    named = group_names([("<b>", np.arange(5))], palette.maps, 0)
+    named = group_names([("<b>", np.arange(5))], palette.maps.places[0])
     assert named["text"] == ["<b>&lt;b&gt;</b>"]
     assert named["x"] == [float(np.median(palette.maps.places[0][:5, 0]))]
 
@@ -149,5 +147,9 @@ def test_names_of_the_data_are_no_markup(drawing, palette):
 def test_fifty_thousand_points_are_less_than_two_megabytes(palette):
     repeated = np.arange(50_000) % len(palette.rows)
     many = replace(palette.maps, keys=np.arange(50_000), queries=(), places=palette.maps.places[:, repeated])
-    text = map_figure(Drawing(many, 0, repeated % 3, group_by_value(repeated % 3, str), by_modality=True)).to_json()
+    text = map_figure(
+        Drawing(
+            many, 0, many.places[0][: len(repeated)], repeated % 3, group_by_value(repeated % 3, str), by_modality=True
+        )
+    ).to_json()
     assert len(text) < 2_000_000

@@ -1,28 +1,37 @@
 """The form of the Collection tab that adds items, removes them and merges segments."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gradio as gr
 
-from genius.collections.folders import other_than_picture
+from genius.collections.archives import find_pictures
 from genius.errors import UserError
 from genius.index.update import Added
 from genius.schema import Query
 from genius.search.checks import check_query
-from genius.search.editor import Editor
+from genius.search.editor import KEPT, Editor
 from genius.ui.collection import view
-from genius.ui.common.components import UNQUEUED, Panel
+from genius.ui.common.components import UNLIMITED, UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count
 from genius.ui.gradio_hooks import upload_path
+from genius.ui.security import is_passed_on
 
-MAX_ITEMS = 200  # that are added or removed at once
-PROGRESS = gr.Progress(track_tqdm=True)  # Gradio looks for it among the defaults of a callback
+MAX_ITEMS = 1_000  # that are added or removed at once
 ONE_AT_A_TIME = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}
 REMOVE = "Remove"
+PICTURES = "Pictures, a ZIP or a folder of them"
+WORKING_COPY = (
+    "This page is served to you alone, so the run stays as it is: the changes end with the program, or when you forget "
+    "them, unless you keep them as a run."
+)
+CONFIRM = "collection/confirm.js"  # a button that is pressed twice
+ASK_IN_ADDED = "() => [{message: {in: 'added'}, number: Math.random()}]"  # as Signal sends it
 PAUSE = 0.6  # seconds after a question in which no answer counts: it is the second click of a double click
 CHANGED = "changed"  # any value: the signal carries no data
 
@@ -40,11 +49,13 @@ class UploadedPictures(gr.File):
 class EditingForm:
     """The form, and the panel that shows the outcome of each change."""
 
-    def __init__(self, context: Context, added: Panel):
-        """added: the list of items whose buttons remove them."""
-        self.editor, changed = Editor(context.served.path, context.engine), context.shared.changed
+    def __init__(self, context: Context, tab: gr.Tab, added: Panel, newest: Callable[[], dict[str, Any] | None]):
+        """added: the list of items whose buttons remove them. newest: its first page."""
+        served, shared, changed = context.served, context.shared, context.shared.changed
+        self.editor = Editor(served.path, context.engine, served.copies and served.copies / served.name)
+        self.newest = newest
         # any files: the outcome says what becomes of those that are no pictures
-        pictures = UploadedPictures(file_count="multiple", label="Pictures", height=180, elem_id="collection-pictures")
+        pictures = UploadedPictures(file_count="multiple", label=PICTURES, height=180, elem_id="collection-pictures")
         lines = gr.Textbox(
             label="One text per line",
             lines=3,
@@ -59,8 +70,12 @@ class EditingForm:
         outcome = Panel(
             "collection-outcome",
             "collection/outcome.js",
-            view.message("The next search finds what you add, for everyone who uses this page."),
+            view.message(
+                "The next search finds what you add, for everyone who uses this page.",
+                [WORKING_COPY] if served.copies else [],
+            ),
         )
+        working = Panel("collection-working", "collection/working.js", scripts=(CONFIRM,))
         with gr.Accordion("Remove items, or tidy the index", open=False, elem_id="collection-more"):
             ids = gr.Textbox(
                 label="Numbers of the items to remove",
@@ -74,27 +89,49 @@ class EditingForm:
             compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
         waiting = {**ONE_AT_A_TIME, "show_progress_on": outcome}
-        add.click(self.on_add, [pictures, lines], [outcome, pictures, lines, changed], **waiting)
+        add.click(self.on_add, [pictures, lines], [outcome, added, pictures, lines, changed], **waiting)
+        outcome.search_added(None, None, shared.ask, js=ASK_IN_ADDED, **UNQUEUED)
+        for trigger in (tab.select, changed.sent):
+            trigger(self.on_working, None, working, **UNLIMITED)
+        working.keep(self.on_keep, None, outcome, **waiting)
+        working.forget(self.on_forget, None, [outcome, changed], **waiting)
         outputs = [outcome, ids, asked, asked_at, remove, changed]
         gr.on([remove.click, ids.submit], self.on_ids, [ids, asked, asked_at], outputs, **waiting)
         ids.input(None, None, [asked, remove], js=f"() => ['', {REMOVE!r}]", **UNQUEUED)
         compact.click(self.on_compact, None, [outcome, changed], **waiting)
         added.take_out(self.on_take_out, None, [outcome, changed], **waiting)
 
-    def on_add(self, pictures: list[str], lines: Any, progress: gr.Progress = PROGRESS):
-        """Add the items, say what became of each file, and empty the form.
+    def editor_for(self, request: gr.Request) -> Editor:
+        """Raises UserError if the page is offered to its owner alone, and the visitor may be another one."""
+        if self.editor.copy and is_passed_on(request.headers):
+            raise UserError("A proxy serves this page to others, so it may not be changed here; see --editable.")
+        return self.editor
+
+    def on_add(self, pictures: list[str], lines: Any, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Add the items, say how far that is, and then what became of each file, and empty the form.
 
         The uploads are left to expire: an equal picture of another visitor is the same file.
         """
-        progress(0.0, desc="Encoding")
-        items = parse_items(pictures, lines)
-        others = [picture and other_than_picture(picture.parent, picture.name) for _, picture in items]
-        found = [item for item, other in zip(items, others, strict=True) if other is None]
-        added = self.editor.add(found) if found else Added(0, 0, 0, 0, (), ())
-        outcome = view.add_outcome(added, "file" if pictures else "text", list(filter(None, others)))
-        return outcome, None, "", CHANGED
+        editor = self.editor_for(request)
+        with TemporaryDirectory() as folder:
+            found, others = find_pictures(map(Path, pictures), Path(folder))
+            items = parse_items(found, lines) if found or not pictures else []
+            total, start = Added(0, 0, 0, 0, (), ()), time.monotonic()
+            outcome = partial(view.add_outcome, kind="file" if pictures else "text", others=others)
+            yield view.progress(0, len(items)), *[gr.skip()] * 4
+            try:
+                for added in editor.add(items):
+                    # what the tab shows of all items takes longer: once they can be searched, and at the end
+                    changed = gr.skip() if total.items else CHANGED
+                    total += added
+                    left = (time.monotonic() - start) / total.items * (len(items) - total.items)
+                    yield view.progress(total.items, len(items), left), self.newest(), gr.skip(), gr.skip(), changed
+            except UserError:
+                yield outcome(total), *[gr.skip()] * 3, CHANGED
+                raise
+        yield outcome(total), gr.skip(), None, "", CHANGED
 
-    def on_ids(self, text: Any, asked: Any, asked_at: float):
+    def on_ids(self, text: Any, asked: Any, asked_at: float, request: gr.Request):
         """Ask first, and remove the items when it is called again with the same text, but not at once: clicks or keys
         that follow each other quickly ask again. asked: the text of the question. asked_at: its time.
 
@@ -104,22 +141,32 @@ class EditingForm:
         if not ids:
             raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(ids) > MAX_ITEMS:
-            raise UserError(f"There are {len(ids):,} numbers; remove at most {MAX_ITEMS} at once.")
+            raise UserError(f"There are {len(ids):,} numbers; remove at most {MAX_ITEMS:,} at once.")
         now = time.monotonic()
         if text != asked or now - asked_at < PAUSE:
             question = f"Really remove {count(len(ids), 'item')}?"
             how = ["Press Enter or the button once more. Nobody will be able to find them any more."]
             return view.message(question, how), text, text, now, question, None
-        return view.remove_outcome(self.editor.remove(ids)), "", "", 0.0, REMOVE, CHANGED
+        return view.remove_outcome(self.editor_for(request).remove(ids)), "", "", 0.0, REMOVE, CHANGED
 
-    def on_take_out(self, event: gr.EventData):
-        return view.remove_outcome(self.editor.remove([str(getattr(event, "id", ""))])), CHANGED
+    def on_take_out(self, event: gr.EventData, request: gr.Request):
+        return view.remove_outcome(self.editor_for(request).remove([str(getattr(event, "id", ""))])), CHANGED
 
-    def on_compact(self):
-        return view.compact_outcome(self.editor.compact()), CHANGED
+    def on_compact(self, request: gr.Request):
+        return view.compact_outcome(self.editor_for(request).compact()), CHANGED
+
+    def on_working(self) -> dict[str, Any] | None:
+        return {"kept": str(KEPT)} if self.editor.has_copy else None
+
+    def on_keep(self, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
+        return view.kept(self.editor_for(request).keep(str(getattr(event, "name", ""))))
+
+    def on_forget(self, request: gr.Request):
+        self.editor_for(request).forget()
+        return view.message("All changes are forgotten; the collection is as it was."), CHANGED
 
 
-def parse_items(pictures: Sequence[str], lines: Any) -> list[tuple[str, Path | None]]:
+def parse_items(pictures: Sequence[Path], lines: Any) -> list[tuple[str, Path | None]]:
     """(text, picture) of each item in the form: pictures with captions, or texts alone.
 
     Raises UserError for no item, too many, or more captions than pictures.
@@ -132,14 +179,14 @@ def parse_items(pictures: Sequence[str], lines: Any) -> list[tuple[str, Path | N
                 "caption per line, and add texts without pictures separately."
             )
         texts += [""] * (len(pictures) - len(texts))
-        items = list(zip(texts, map(Path, pictures), strict=True))
+        items = list(zip(texts, pictures, strict=True))
     else:
         items = [(text, None) for text in texts if text]
     if not items:
         raise UserError("Choose pictures, write texts, or both.")
     if len(items) > MAX_ITEMS:
         raise UserError(
-            f"There are {len(items):,} items; add at most {MAX_ITEMS} at once, or use "
+            f"There are {len(items):,} items; add at most {MAX_ITEMS:,} at once, or use "
             "python -m genius.index RUN add FOLDER."
         )
     for text, _ in items:

@@ -11,11 +11,11 @@ from genius.index.check import DriftReport, advice
 from genius.index.contents import Contents
 from genius.index.store import Index
 from genius.ui.collection import view
-from genius.ui.collection.editing import EditingForm
+from genius.ui.collection.editing import CONFIRM, EditingForm
 from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count, tile
-from genius.ui.common.item_card import search_with_chosen
+from genius.ui.common.item_card import on_code, search_with_chosen
 
 PAGE_SIZE = 24  # items of a page
 
@@ -64,7 +64,10 @@ class CollectionCallbacks:
             "page": page,
             "pages": pages,
             "editable": self.served.editable,
-            "tiles": [tile(row, item, index.thumbnail(row)) for row, item in zip(rows, index.items(rows), strict=True)],
+            "tiles": [
+                tile(row, item, index.thumbnail(row)) | {"codes": codes}
+                for row, item, codes in zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
+            ],
         }
 
 
@@ -76,7 +79,8 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         "What can be found here, and whether items that were added later fit the codes that were learned before. "
         "New items need no training.",
     )
-    added = Panel("collection-added", "collection/added_items.js", render=False)
+    scripts = ("common/prefixes.js", CONFIRM)
+    added = Panel("collection-added", "collection/added_items.js", scripts=scripts, render=False)
     with gr.Row(elem_id="collection"):
         with gr.Column(scale=3, min_width=320):
             contents = Panel("collection-contents", "common/table.js")
@@ -84,7 +88,7 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
             verdict = Panel("collection-verdict", "collection/verdict.js")
         with gr.Column(scale=2, min_width=320, elem_id="collection-edit"):
             if served.editable:
-                EditingForm(context, added)
+                EditingForm(context, tab, added, lambda: callbacks.added_page(0))
             else:
                 Panel("collection-read-only", "collection/read_only.js", view.read_only(served.path))
     added.render()
@@ -96,3 +100,4 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
     context.precompute.append(callbacks.prepare)
     added.turn(callbacks.on_turn, None, added, **UNLIMITED)
     search_with_chosen(added.use_as_query, shared)
+    added.open_code(on_code, None, shared.open_code, **UNLIMITED)

@@ -1,5 +1,6 @@
 """Data for the panels of the Collection tab, as plain JSON."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,14 @@ def _error(error: float | None) -> str:
     return "" if error is None else number(error, 4)
 
 
+def progress(done: int, items: int, left: float = 0) -> dict[str, Any]:
+    """How much of an addition is done. left: seconds."""
+    title = f"{done:,} of {count(items, 'item')} added"
+    if left:
+        title += f", {f'{left / 60:.0f} minutes' if left > 90 else count(math.ceil(left), 'second')} left"
+    return message(f"{title}.") | {"done": done / max(items, 1)}
+
+
 def add_outcome(result: Added, kind: str, others: Sequence[FileReport]) -> dict[str, Any]:
     """The outcome of adding items, and a line for what became of the files or texts, as `kind` names them.
 
@@ -111,7 +120,7 @@ def add_outcome(result: Added, kind: str, others: Sequence[FileReport]) -> dict[
     title = "Nothing was added."
     if result.new:
         title = f"{count(result.new, 'item')} added; the next search finds {'it' if result.new == 1 else 'them'}."
-    return message(title, [*lines, *account(others)])
+    return message(title, [*lines, *account(others)]) | {"found": result.new > 0}
 
 
 def _examples(number: int, named: Sequence[str]) -> str:
@@ -133,6 +142,10 @@ def compact_outcome(merged: bool) -> dict[str, Any]:
         if merged
         else "Nothing to do: there is one part (segment), and nothing was removed."
     )
+
+
+def kept(run: Path) -> dict[str, Any]:
+    return message(f"Kept as {run}.", [f"Open it with: python app.py --run {run}"])
 
 
 def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:

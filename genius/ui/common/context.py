@@ -35,6 +35,7 @@ class ServedRun:
     collection: str = ""  # name of the training collection
     examples: tuple[Example, ...] = ()
     editable: bool = False  # visitors may add items and remove them
+    copies: Path | None = None  # folder of a working copy that they change; None: they change the run itself
     about: About = field(default_factory=About)
     run_names: tuple[str, ...] = ()  # of all runs that are served, the first one at /
 
@@ -43,16 +44,19 @@ class ServedRun:
         return self.path.resolve().name
 
     @classmethod
-    def read(cls, run: Path, editable: bool = False, run_names: tuple[str, ...] = ()) -> Self:
-        """Raises UserError for a run that cannot be read, or cannot be written but is to be editable."""
-        if editable and not os.access(run, os.W_OK):
+    def read(
+        cls, run: Path, editable: bool = False, run_names: tuple[str, ...] = (), copies: Path | None = None
+    ) -> Self:
+        """Raises UserError for a run that cannot be read, or cannot be written but is to be edited itself."""
+        if editable and not copies and not os.access(run, os.W_OK):
             raise UserError(
                 f"{run} cannot be written, so its collection cannot be edited: "
                 "serve a copy that you may write, or leave --editable out"
             )
         manifest = Run(run).manifest
         collection = Path(str(manifest.get("collection", ""))).name
-        return cls(run, collection, read_examples(run), editable, About.read(run, manifest), run_names)
+        about = About.read(run, manifest)
+        return cls(run, collection, read_examples(run), editable, copies, about, run_names)
 
 
 @dataclass(frozen=True)

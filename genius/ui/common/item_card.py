@@ -25,7 +25,7 @@ class ItemCard(Panel):
     """
 
     def __init__(self, name: str, context: Context, **layout: Any):
-        super().__init__(name, "common/item_card.js", **layout)
+        super().__init__(name, "common/item_card.js", scripts=("common/prefixes.js",), **layout)
         if not layout.get("render", True):
             return  # Gradio makes a copy for the visitor whose callback skips this panel; its events are wired already
 

@@ -72,7 +72,7 @@ class MapCallbacks:
         point_of = {int(row): point for point, row in enumerate(palette.rows) if row >= 0}
         results = [point_of.get(hit.row, -1) for hit in last.result.hits]
         query = PlacedQuery(last.description, *nearest_points(cosines), results)
-        traces = last_query_traces(query, self.maps, self.view_names.index(name))
+        traces = last_query_traces(query, palette.places(self.view_names.index(name)), palette.added)
         return figure | {"data": [*figure["data"], *traces]}, *described
 
     def draw(
@@ -81,10 +81,13 @@ class MapCallbacks:
         """What `on_map` returns, without the visitor's query. cosines (m,): of a query, for color "query"."""
         number, palette = self.view_names.index(name), self.palette_of(index)
         groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
-        drawing = Drawing(self.maps, number, palette.modalities, groups, by_modality, cosines, queries)
+        places = palette.places(number)
+        drawing = Drawing(
+            self.maps, number, places, palette.modalities, groups, by_modality, cosines, queries, palette.added
+        )
         figure = map_figure(drawing).to_dict()
         if names := self.named_groups(palette):
-            figure["data"].append(group_names(names, self.maps, number))
+            figure["data"].append(group_names(names, places))
         compared = self.maps.health and self.maps.views[number].depth == self.levels
         return (
             figure,
@@ -120,7 +123,7 @@ class MapCallbacks:
     def picture(self) -> str:
         """The first map as a picture, colored as at first, for the time until its figure is drawn."""
         palette = self.palette_of(self.engine.index)
-        places, points = self.maps.places[0][: len(self.maps.keys)], palette.points
+        places, points = self.maps.places[0], palette.mapped
         colors = [MODALITY_COLORS[modality] for modality in palette.modalities[points].tolist()]
         return data_uri(map_picture(places[points], colors))
 
@@ -133,6 +136,8 @@ class MapCallbacks:
     def on_point(self, event: gr.EventData):
         """Show the card of an item; or a query with its answers and the card of the first."""
         point, index = getattr(event, "value", None), self.engine.index
+        if isinstance(point, str):
+            return None, item_card_view(self.engine, point)
         if type(point) is not int or not -len(self.maps.queries) <= point < len(self.maps.keys):
             raise UserError("That point does not exist; reload the page.")
         if point >= 0:
@@ -148,7 +153,10 @@ class MapCallbacks:
         if not isinstance(sent, list) or not all(isinstance(point, dict) for point in sent):
             raise UserError("Those points do not exist; reload the page.")
         values = [point.get("value") for point in sent[:MOST_LASSOED]]
-        points = [value for value in values if type(value) is int and 0 <= value < len(self.maps.keys)]
+        added = self.palette_of(self.engine.index).added
+        number_of = {id: number for number, id in enumerate(added, start=len(self.maps.keys))}
+        values = [number_of.get(value, -1) if isinstance(value, str) else value for value in values]
+        points = [value for value in values if type(value) is int and 0 <= value < len(self.maps.keys) + len(added)]
         cut = f" (the first of {total:,} points)" if type(total) is int and total > len(values) else ""
         return self.select(points, f"inside the lasso{cut}")
 

@@ -1,8 +1,9 @@
 """The map as a plotly figure.
 
-A point's customdata is the number of its item, or −1 − the number of a query.
+A point's customdata is the number of its item, or −1 − the number of a query; of an item that was added since the maps
+were made it is the id, since its number changes with the index.
 
-Shapes: m items drawn, q queries drawn.
+Shapes: m items drawn, a of them that were added, the last ones; q queries drawn.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from plotly.colors import sample_colorscale
 from plotly.graph_objects import Figure, Scatter, Scattergl
 
-from genius.explore.map_colors import Group, spread_overlapping
+from genius.explore.map_colors import Group
 from genius.explore.map_data import Maps
 from genius.schema import Modality
 from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS, base_layout, escaped
@@ -23,6 +24,7 @@ from genius.ui.common.formatting import MODALITY_NAMES
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8f7f00")
 UNGROUPED_COLOR, QUERY_COLOR, LAST_QUERY_COLOR = "#94a3b8", "#808794", "#e11d48"
 MAX_LARGE_POINTS, SMALL_POINT, LARGE_POINT = 20_000, 3, 4.5  # a number of points; sizes in pixels
+ADDED = "added since training"
 RING = 15  # pixels, round a result of the last query
 SHADES = sample_colorscale("Viridis", 8)  # of values, from the lowest to the highest
 
@@ -43,22 +45,24 @@ class Drawing:
 
     maps: Maps
     view: int
+    places: np.ndarray  # (m, 2)
     modalities: np.ndarray  # (m,)
     groups: Sequence[Group]  # of the items that are drawn
     by_modality: bool = False  # the groups are the modalities
     values: np.ndarray | None = None  # (m,) instead of the colors of groups
     queries: str = "drawn"  # or "hidden", or "answers": with a line to the first answer that is drawn
+    added: Sequence[str] = ()  # ids (a,)
 
 
 def map_figure(drawing: Drawing) -> Figure:
     """Items below, queries over them; the visitor's last query, of `last_query_traces`, belongs on top."""
-    all_places, items = drawing.maps.places[drawing.view], len(drawing.maps.keys)
-    places, query_places = spread_overlapping(all_places[:items]), all_places[items:]
-    traces = _item_traces(drawing, places)
+    places, query_places = drawing.places, drawing.maps.places[drawing.view][len(drawing.maps.keys) :]
+    traces = _item_traces(drawing)
     if drawing.values is not None:
         traces = [_color_bar(*_valued_points(drawing)[1]), *traces]
     if drawing.queries != "hidden" and len(query_places):
         traces += _query_traces(drawing, places, query_places)
+    traces += [_added_trace(drawing)] * bool(drawing.added)
     return base_layout(Figure(traces)).update_layout(
         uirevision="map",
         dragmode="pan",
@@ -79,14 +83,34 @@ def group_colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
     ]
 
 
-def _item_traces(drawing: Drawing, places: np.ndarray) -> list[dict[str, Any]]:
+def _added_trace(drawing: Drawing) -> dict[str, Any]:
+    """The items that were added, one by one in the colors of their groups."""
+    first = len(drawing.places) - len(drawing.added)
+    colors = np.full(len(drawing.added), UNGROUPED_COLOR)
+    for color, _, points in _colored_points(drawing):
+        colors[points[points >= first] - first] = color
+    return {
+        "type": "scattergl",
+        "x": drawing.places[first:, 0],
+        "y": drawing.places[first:, 1],
+        "customdata": list(drawing.added),
+        "mode": "markers",
+        "marker": {"symbol": "triangle-up", "size": 11, "color": colors, "line": {"color": "#fff", "width": 1}},
+        "name": ADDED,
+        "hovertemplate": f"{ADDED}<extra></extra>",
+    }
+
+
+def _item_traces(drawing: Drawing) -> list[dict[str, Any]]:
     """A trace per color and modality, which the shape shows: plotly takes much longer to color points one by one.
 
     Each name is once in the legend. Dicts, because Figure copies and checks a Scattergl a second time.
     """
+    places, first_added = drawing.places, len(drawing.places) - len(drawing.added)
     size = LARGE_POINT if len(places) <= MAX_LARGE_POINTS else SMALL_POINT
     traces, named = [], set()
     for color, label, points in _colored_points(drawing):
+        points = points[points < first_added]
         for modality in Modality:
             these, kind = points[drawing.modalities[points] == modality], MODALITY_NAMES[modality]
             if not len(these):
@@ -184,10 +208,10 @@ def _answer_lines(maps: Maps, places: np.ndarray, query_places: np.ndarray) -> S
     )
 
 
-def last_query_traces(query: PlacedQuery, maps: Maps, view: int) -> list[dict[str, Any]]:
+def last_query_traces(query: PlacedQuery, places: np.ndarray, added: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The visitor's last query on one view of the maps: a star at the mean of its nearest items, and a numbered ring
-    round each of its results."""
-    places = spread_overlapping(maps.places[view][: len(maps.keys)])
+    round each of its results. places (m, 2), added: as in Drawing."""
+    first_added = len(places) - len(added)
     place = query.weights @ places[query.points]
     ranks = [rank for rank, point in enumerate(query.results) if point >= 0]
     points = np.array([query.results[rank] for rank in ranks], dtype=np.int64)
@@ -199,7 +223,7 @@ def last_query_traces(query: PlacedQuery, maps: Maps, view: int) -> list[dict[st
         | {
             "x": places[points, 0],
             "y": places[points, 1],
-            "customdata": points.astype(np.int32),
+            "customdata": [point if point < first_added else added[point - first_added] for point in points.tolist()],
             "mode": "markers+text",
             "text": [str(rank + 1) for rank in ranks],
             "textposition": "top right",
@@ -222,9 +246,9 @@ def last_query_traces(query: PlacedQuery, maps: Maps, view: int) -> list[dict[st
     return Figure(traces).to_dict()["data"]
 
 
-def group_names(names: Sequence[tuple[str, np.ndarray]], maps: Maps, view: int) -> dict[str, Any]:
+def group_names(names: Sequence[tuple[str, np.ndarray]], places: np.ndarray) -> dict[str, Any]:
     """Names of groups of items, in the middle of each. names: with the numbers of the items."""
-    middles = [np.median(maps.places[view][points], axis=0) for _, points in names]
+    middles = [np.median(places[points], axis=0) for _, points in names]
     return {
         "type": "scatter",
         "showlegend": False,

@@ -42,10 +42,12 @@ def map_note(palette: Palette, number: int, levels: int, query_missing: bool) ->
         "color in the table.",
         _vectors_sentence(palette, view, levels),
     ]
-    distinct = len(np.unique(maps.places[number][palette.points], axis=0))
-    if distinct < len(palette.points):
+    distinct = len(np.unique(maps.places[number][palette.mapped], axis=0))
+    if distinct < len(palette.mapped):
         places = f"{distinct:,} different points" if distinct > 1 else "one point"
         sentences.append(f"They fall on {places}; items that share one are spread around it.")
+    if palette.added:
+        sentences.append("Triangles are items that were added since training; each lies between those most like it.")
     if not palette.whole:
         sentences.append("The other items were added later, or left out of an even sample over the ID hierarchy.")
     sentences.append(

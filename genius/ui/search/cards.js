@@ -4,7 +4,7 @@ let least = 0;       // results of a smaller cosine are dimmed; it stays from se
 const SCORE = 'How probable the decoder finds its ID, as a logarithm; 0 is certain.';
 const moved = ({rank, generated_rank}) => {
   const direction = generated_rank > rank ? 'up' : generated_rank < rank ? 'down' : 'same';
-  const label = `rank ${generated_rank} as it was found, rank ${rank} after re-ranking by the item itself`;
+  const label = `rank ${generated_rank} by its ID, rank ${rank} after re-ranking by the item itself`;
   return node('span', {class: `moved ${direction}`, 'data-hint': label, role: 'img', 'aria-label': label},
     `${generated_rank} → ${rank}`);
 };
@@ -49,7 +49,7 @@ const fact = (name, value, hint) => node('div', {'data-hint': hint}, node('dt', 
 
 // What a mouse or a finger learns at each card.
 const meanings = () => folded('What these numbers mean', node('ul', {},
-  ...[['similarity', SIMILARITY], ['log p', SCORE], ['3 → 1', 'Rank 3 as it was found, rank 1 after re-ranking by the item itself.'],
+  ...[['similarity', SIMILARITY], ['log p', SCORE], ['3 → 1', 'Rank 3 by its ID, rank 1 after re-ranking by the item itself.'],
     ['codes', 'The ID of an item. Marked first codes are those of the query’s own ID.']].map(([name, meaning]) =>
     node('li', {}, node('b', {}, name), ` ${meaning}`))));
 
