@@ -5,19 +5,13 @@ import re
 import pytest
 
 from genius.explore.code_search import CodeSearch
-from tests.search import tiny
-from tests.ui.fake_engine import HOSTILE
-from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
-        with serving(tmp_path_factory.mktemp("codes") / "run") as page:
-            yield page
+def served(tiny_page):
+    return tiny_page
 
 
 @pytest.fixture

@@ -4,15 +4,13 @@ import pytest
 
 from tests.ui.browser.actions import hold_upload
 from tests.ui.fake_engine import HOSTILE
-from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("compare") / "run") as page:
-        yield page
+def served(tiny_page):
+    return tiny_page
 
 
 def opened(page):

@@ -3,7 +3,6 @@
 import pytest
 
 from genius.ui.gradio_hooks import QUEUE_FULL
-from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 
@@ -43,9 +42,8 @@ window.fetch = async (...options) => {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("stream") / "run") as page:
-        yield page
+def served(tiny_page):
+    return tiny_page
 
 
 def test_an_event_that_is_sent_while_the_stream_ends_is_answered(browser, served):

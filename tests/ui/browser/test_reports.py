@@ -3,17 +3,14 @@
 import pytest
 
 from tests.ui.reports.sample_reports import HOSTILE, write_reports
-from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    run = tmp_path_factory.mktemp("reports") / "run"
-    with serving(run) as page:
-        write_reports(run)  # while it is being served
-        yield page
+def served(tiny_page):
+    write_reports(tiny_page.run)  # while it is being served
+    return tiny_page
 
 
 def opened(page):

@@ -5,17 +5,14 @@ import re
 import pytest
 
 from tests.ui.browser.actions import act, point_at
-from tests.ui.tiny_page import serving
 
 pytestmark = pytest.mark.browser
 MODALITIES = {"0": "Image", "1": "Text", "2": "Pair"}  # by first code
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """run, engine, page, url: a page over a real engine, whose searches leave a trace."""
-    with serving(tmp_path_factory.mktemp("strip") / "run") as server:
-        yield server
+def served(tiny_page):
+    return tiny_page
 
 
 def search(page, text="A red dog."):

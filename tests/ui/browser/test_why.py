@@ -5,7 +5,6 @@ import re
 import pytest
 
 from tests.ui.browser.actions import act, search
-from tests.ui.tiny_page import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -21,10 +20,8 @@ SETTLED = """async selector => {    // it lies still for ten frames
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """run, engine, page, url: a page over a real engine, whose searches leave a trace."""
-    with serving(tmp_path_factory.mktemp("why") / "run") as server:
-        yield server
+def served(tiny_page):
+    return tiny_page
 
 
 def explained(page, rank=1):

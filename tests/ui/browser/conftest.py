@@ -1,0 +1,14 @@
+import pytest
+
+from tests.search import tiny
+from tests.ui.fake_engine import HOSTILE
+from tests.ui.tiny_page import serving
+
+
+@pytest.fixture(scope="session")
+def tiny_page(tmp_path_factory):
+    """run, engine, page, url: over a real engine that was not trained, whose captions try to run scripts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
+        with serving(tmp_path_factory.mktemp("tiny") / "run") as page:
+            yield page
