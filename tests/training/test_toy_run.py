@@ -1,7 +1,5 @@
 """The command that makes the run of the toy world, and the run that it made."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from genius.schema import Modality
 from genius.ui.common.about import About
 from tests.training.tiny import TINY, lay_out_by_principal_components
 from training.presets import TOY
-from training.settings import IndexSettings
+from training.settings import with_values
 from training.stage import recorded_settings
 from training.toy_run import PAGE, make
 from training.toy_world import FACTORS
@@ -26,7 +24,8 @@ SHIPPED = Run(shipped_run("toy"))
 
 def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatch):
     lay_out_by_principal_components(monkeypatch)
-    settings = replace(TINY, index=IndexSettings(pool="union_test", thumbnail_side=24))
+    batches = {stage: {"batch": 32} for stage in ("encoder", "quantizer", "decoder")}
+    settings = with_values(TINY, {**batches, "index": {"pool": "union_test", "thumbnail_side": 24}})
     (tmp_path / "kept").mkdir()
     with pytest.raises(UserError, match="is not a run"):
         make(tmp_path / "kept", tmp_path / "work", settings, "cpu", scenes=90)
