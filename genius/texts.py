@@ -1,4 +1,6 @@
-"""The form in which encoders read texts, and how long a text may be."""
+"""The form in which encoders read texts, how long a text may be, and a hash of texts."""
+
+import zlib
 
 MAX_TEXT = 10_000  # characters that are tokenized; encoders read far fewer
 MAX_WORD = 1_000  # characters: CLIP's merges take quadratic time in a word
@@ -29,3 +31,8 @@ def query_text(instruction: str, text: str) -> str:
     As in the published code: "find it" and "a red car" become "Find it. a red car."
     """
     return normalize_text(f"{normalize_text(instruction)} {text}")
+
+
+def stable_hash(text: str) -> int:
+    """The same on every machine and in every run, unlike `hash`."""
+    return zlib.crc32(text.encode())

@@ -9,7 +9,6 @@ Shapes: i images, v views of an image, t width of a tower's outputs, k images or
 
 import hashlib
 import json
-import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -25,6 +24,7 @@ from genius.index.segments import ConcatenatedArray
 from genius.models.class_bridge import BridgedHead
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
+from genius.texts import stable_hash
 from training.checkpoint import fingerprint
 from training.class_pictures import class_outputs, picture_path
 from training.image_augmentation import Crops, open_item_image
@@ -78,7 +78,7 @@ class Views:
         image, settings = open_item_image(self.collection, path), self.settings
         if view == "0":
             return image
-        rng = np.random.default_rng((self.seed, zlib.crc32(path.encode())))
+        rng = np.random.default_rng((self.seed, stable_hash(path)))
         crops = Crops.draw(settings.locked.views - 1, settings.min_crop, settings.horizontal_flip, rng)
         number = int(view) - 1
         return next(crops.part(slice(number, number + 1)).of(image))

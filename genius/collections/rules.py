@@ -4,7 +4,6 @@ By default each record is one of `titles`, `attributes` or an image alone. A rul
 records have, never because of a dataset's name. Task ids are M-BEIR's (layout.TASKS).
 """
 
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from genius.collections import wording
 from genius.collections.draft import POSITIVE_SPLITS, Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.sources import ComposedPair, Record
+from genius.texts import stable_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def iconic(draft: Draft, entries: Sequence[SourceEntry]) -> None:
                 for task in (4, 6, 8):
                     _offer(classes[task, name], split)
                 draft.ask(4, split, classes[4, name], image=entry.image)
-                question = wording.WHAT_IS_THIS[_stable_hash(entry.record.id) % len(wording.WHAT_IS_THIS)]
+                question = wording.WHAT_IS_THIS[stable_hash(entry.record.id) % len(wording.WHAT_IS_THIS)]
                 for task in (6, 8):
                     draft.ask(task, split, classes[task, name], text=question, image=entry.image)
 
@@ -212,15 +212,10 @@ def _attribute_pairs(entry: SourceEntry) -> tuple[tuple[str, str], ...]:
 
 def _sentence(entry: SourceEntry) -> str:
     pairs = _attribute_pairs(entry)
-    variant = _stable_hash(str(pairs))
+    variant = stable_hash(str(pairs))
     if isinstance(entry.record.attributes[pairs[0][0]], list):
         return wording.keyword_sentence(", ".join(words for _, words in pairs), variant)
     return wording.attribute_sentence(dict(pairs), variant)
-
-
-def _stable_hash(key: str) -> int:
-    """The same on every machine and in every run, unlike `hash`."""
-    return zlib.crc32(key.encode())
 
 
 MAIN_RULES = (  # of a benchmark: the first rule that fits any entry is used

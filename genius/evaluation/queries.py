@@ -106,14 +106,14 @@ def read_queries(
         if limit is None:
             queries = list(of_row)
         else:
-            queries = heapq.nsmallest(limit, of_row, key=lambda query: stable_hash(seed, "sample", query.id))
+            queries = heapq.nsmallest(limit, of_row, key=lambda query: seeded_hash(seed, "sample", query.id))
         if queries:
             positives, unknown = _positives(queries, row, index, split)
             targets = [int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives]
             instructions = []
             for query, target in zip(queries, targets, strict=True):
                 choices = phrasings_of(query, Modality(target), row, phrasings, file)
-                instructions.append(choices[stable_hash(seed, "instruction", query.id) % len(choices)])
+                instructions.append(choices[seeded_hash(seed, "instruction", query.id) % len(choices)])
             sets.append(QuerySet(row, queries, instructions, Qrels.from_lists(positives), np.array(targets), unknown))
     if not sets:
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
@@ -180,7 +180,7 @@ def right_first_codes(qrels: Qrels, index: Index) -> np.ndarray:
     return right
 
 
-def stable_hash(seed: int, purpose: str, name: str) -> int:
+def seeded_hash(seed: int, purpose: str, name: str) -> int:
     """A 64-bit hash for reproducible random choices."""
     digest = hashlib.blake2b(f"{seed}/{purpose}/{name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")

@@ -21,7 +21,7 @@ from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.paper import modalities_of
-from genius.evaluation.queries import EncodedRow, EncodedSplit, QuerySet, read_queries, stable_hash
+from genius.evaluation.queries import EncodedRow, EncodedSplit, QuerySet, read_queries, seeded_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, interval
 from genius.reports import Column, Report, Table, version
@@ -75,9 +75,9 @@ def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> 
     for query, target in zip(queries.queries, queries.targets, strict=True):
         others = sorted(key for key in phrasings if key[1] == query.modality and key[2] != target)
         if others:
-            key = others[stable_hash(seed, "swap", query.id) % len(others)]
+            key = others[seeded_hash(seed, "swap", query.id) % len(others)]
             chosen.append(query)
-            instructions.append(phrasings[key][stable_hash(seed, "instruction", query.id) % len(phrasings[key])])
+            instructions.append(phrasings[key][seeded_hash(seed, "instruction", query.id) % len(phrasings[key])])
             targets.append(key[2])
     return replace(
         queries,

@@ -21,10 +21,11 @@ from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import candidate_line, new_collection
 from genius.commands import command_parser
 from genius.errors import UserError
+from genius.texts import stable_hash
 from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
 from training.photos.photo_rows import own_texts, photo_rows, scene_rows
-from training.photos.pictures import Photo, arrange, predict, stable_hash
+from training.photos.pictures import Photo, arrange, predict
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
 FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures

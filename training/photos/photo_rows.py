@@ -13,8 +13,9 @@ from typing import Any
 from genius.collections.draft import Candidate, Draft
 from genius.collections.layout import SPLITS
 from genius.collections.sources import Record
+from genius.texts import stable_hash
 from training.photos.encyclopedia import Encyclopedia
-from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family, stable_hash
+from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, dish_head, family
 from training.photos.tables import NOT_MEANT, SETS, STATED, TEMPLATES, TEXTS, with_text_facts
 
 MOST_PAIRS = 6  # titled photographs of one name in a split; names with few photographs have one

@@ -9,7 +9,6 @@ public events are shown).
 Shapes: n pictures, f features of the copy test, k classes kept, c classes.
 """
 
-import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from genius.collections.sources import Record, Source
 from genius.encoding.features import batched
 from genius.encoding.image_loader import load_images
 from genius.models.towers import image_tower
+from genius.texts import stable_hash
 from training.photos.tables import FAMILIES, NAMES, NOT_SHOWN, photo_facts
 
 TOWER, SIDE = "tf_efficientnet_lite2", 260  # pixels, as the tower was trained
@@ -158,11 +158,6 @@ def first_members(n: int, ones: Sequence[int], others: Sequence[int]) -> list[in
     links = coo_array((np.ones(len(ones)), (ones, others)), shape=(n, n))
     _, group = connected_components(links, directed=False)
     return np.unique(group, return_index=True)[1][group].tolist()
-
-
-def stable_hash(text: str) -> int:
-    """The same on every machine and in every run, unlike `hash`."""
-    return zlib.crc32(text.encode())
 
 
 def _small(file: Path) -> np.ndarray:
