@@ -12,7 +12,7 @@ from genius.schema import Query
 from genius.search.checks import MAX_TEXT, check_query
 from genius.trie.code_table import Pattern
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, Panel, UploadedImage, query_picture
+from genius.ui.common.components import LARGEST_SIDE, UploadedImage, query_picture
 from genius.ui.common.context import Context
 
 FOUND, NEAREST = 12, 6  # codes that are shown
@@ -69,17 +69,17 @@ class CodeFinder:
         }
 
 
-def find_form(visible: bool) -> tuple[gr.Textbox, UploadedImage, gr.Button, Panel]:
-    """The words, the picture, the button and the codes that are found; visible where an encoder reads them."""
-    with gr.Row(elem_id="codes-find", visible=visible):
-        picture = query_picture("codes-picture")
-        words = gr.Textbox(
-            label="Which codes mean …",
-            placeholder="wheel",
-            max_length=MAX_TEXT,
-            scale=3,
-            min_width=240,
-            elem_id="codes-words",
-        )
-        go = gr.Button("Find codes", variant="primary", scale=0, min_width=140, elem_id="codes-go")
-    return words, picture, go, Panel("codes-found", "codes/found.js")
+def find_form(visible: bool) -> tuple[gr.Textbox, UploadedImage, gr.Button]:
+    """The picture, the words and the button that find codes; visible where an encoder reads them."""
+    picture = query_picture("codes-picture", visible)
+    words = gr.Textbox(
+        label="Which codes mean …",
+        placeholder="wheel",
+        max_length=MAX_TEXT,
+        scale=2,
+        min_width=200,
+        elem_id="codes-words",
+        visible=visible,
+    )
+    go = gr.Button("Find", variant="primary", scale=0, min_width=100, elem_id="codes-go", visible=visible)
+    return words, picture, go

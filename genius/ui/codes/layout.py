@@ -23,24 +23,25 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
         "have in common.",
     )
-    words, picture, go, found = find_form(context.engine.has_encoder)
     with gr.Row(elem_id="codes-ask"):
+        words, picture, go = find_form(context.engine.has_encoder)
         pattern = gr.Textbox(
-            label="Codes that an ID begins with; * stands for any",
+            label="Or by number; * stands for any",
             placeholder="0 · 17 · * · 5",
             max_length=MAX_PATTERN_LENGTH,
-            scale=3,
-            min_width=240,
+            scale=2,
+            min_width=230,
             elem_id="codes-pattern",
         )
         level = gr.Dropdown(
             [(level_name(number, forced), number) for number in range(len(code_sizes))],
             value=None,
             label="Or a level …",
-            min_width=140,
+            min_width=110,
             elem_id="codes-level",
         )
-        code = gr.Dropdown([], label="… and one of its codes", min_width=180, elem_id="codes-code")
+        code = gr.Dropdown([], label="… and its code", min_width=150, elem_id="codes-code")
+    found = Panel("codes-found", "codes/found.js")
     summary = Panel("codes-summary", "codes/pattern_summary.js")
     with gr.Row(elem_id="codes-items-row"):
         with gr.Column(scale=2, min_width=320):

@@ -127,7 +127,7 @@ class UploadedImage(gr.Image):
         return upload_path({"path": payload.path, "url": payload.url})
 
 
-def query_picture(name: str) -> UploadedImage:
+def query_picture(name: str, visible: bool = True) -> UploadedImage:
     """The picture of a query: a file, the camera or the clipboard; a thumbnail. name: its elem_id.
 
     Not a class: Gradio sends a browser only what a component's own constructor names.
@@ -141,6 +141,7 @@ def query_picture(name: str) -> UploadedImage:
         placeholder="Add a picture",
         alt_text="Your picture",
         elem_id=name,
+        visible=visible,
     )
 
 

@@ -144,5 +144,5 @@ def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
     page.wait_for_url("**code=0")
     page.goto(f"{served.url}/?tab=codes&code={key}&embed=1")
     page.locator("#codes-near .found").first.wait_for()
-    for part in ("#header", "#tabs > .tab-wrapper", "footer", "#codes-find"):
+    for part in ("#header", "#tabs > .tab-wrapper", "footer", "#codes-ask"):
         assert not page.locator(part).is_visible()
