@@ -1,6 +1,7 @@
 """Colors of a map's points, and the map as a picture."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,23 @@ def test_removed_items_have_neither_color_nor_similarity(monkeypatch):
     cosines = palette.similarity(vector)
     assert (cosines[1::3] == -1).all()
     assert np.allclose(cosines[kept], np.float32(index.embeddings[palette.rows[kept]]) @ vector, atol=1e-3)
+
+
+def test_added_items_lie_between_those_most_like_them_and_belong_to_groups(monkeypatch):
+    index, maps = FakeIndex(), many_maps()
+    index.config = replace(index.config, trained=index.n - 3)
+    palette, m = Palette(index, maps), len(maps.keys)
+    added = np.arange(index.n - 3, index.n)
+    assert palette.added == [item.id for item in index.items(added)] and palette.rows[m:].tolist() == added.tolist()
+    vectors = np.asarray(index.embeddings, np.float32)
+    points, weights = zip(*(nearest_points(vectors[palette.rows[:m]] @ vectors[row]) for row in added), strict=True)
+    for view in range(len(maps.views)):
+        expected = [weight @ maps.places[view][near] for near, weight in zip(points, weights, strict=True)]
+        assert np.allclose(palette.places(view)[m:], expected, atol=1e-5)
+    for groups in (palette.by_modality(), palette.by_dataset(), palette.by_code(1)):
+        assert np.array_equal(np.sort(np.concatenate([group.members for group in groups])), np.arange(m + 3))
+    monkeypatch.setattr(map_colors, "MAX_COMPARED", 7)
+    assert (Palette(index, maps)._near[0] % -(-m // 7) == 0).all()
 
 
 def test_the_nearest_items_have_the_largest_weights():

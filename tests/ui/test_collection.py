@@ -2,7 +2,9 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -11,8 +13,9 @@ from genius.errors import UserError
 from genius.index.contents import Contents
 from genius.schema import Query
 from genius.search.editor import Editor
-from genius.ui.collection.editing import MAX_ITEMS, parse_items
+from genius.ui.collection.editing import MAX_ITEMS, EditingForm, parse_items
 from genius.ui.common.context import ServedRun
+from genius.ui.security import MAX_EDITOR_UPLOAD, MAX_UPLOAD, Guard, Policy
 from tests.ui.tiny_page import serving
 
 N = 40
@@ -140,6 +143,21 @@ def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UserError, match="cannot be written"):
         ServedRun.read(served.run, editable=True)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"x-forwarded-for": "192.0.2.1"}, {"via": "1.1 proxy"}, {"x-forwarded-host": "a.b"}]
+)
+def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy(headers):
+    scope = {"method": "POST", "path": "/gradio_api/upload", "headers": [(b"host", b"127.0.0.1")]}
+    passed_on = scope | {"headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+    for own, most in ((True, MAX_UPLOAD), (False, MAX_EDITOR_UPLOAD)):
+        guard = Guard(None, Policy(editable=True, own=own))
+        assert (guard.max_body(scope), guard.max_body(passed_on)) == (MAX_EDITOR_UPLOAD, most)
+        form = SimpleNamespace(editor=SimpleNamespace(copy=own or None))
+        assert EditingForm.editor_for(form, SimpleNamespace(headers={})) is form.editor
+        with pytest.raises(UserError, match="A proxy serves") if own else nullcontext():
+            EditingForm.editor_for(form, SimpleNamespace(headers=headers))
 
 
 def test_lines_are_the_captions_of_the_pictures_in_their_order():

@@ -9,7 +9,7 @@ import pytest
 from plotly.graph_objects import Figure
 
 from genius.explore.map_colors import Palette, group_by_value
-from genius.ui.common.figures import MODALITY_SYMBOLS
+from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS
 from genius.ui.map import callbacks
 from genius.ui.map.figure import SHADES, Drawing, PlacedQuery, group_names, last_query_traces, map_figure
 from tests.ui.fake_engine import FakeIndex
@@ -98,6 +98,16 @@ def test_every_item_is_drawn_once_with_its_number_and_the_shape_of_its_modality(
         for trace in traces:
             modalities = set((palette.rows[trace.customdata] % 3).tolist())
             assert [MODALITY_SYMBOLS[modality] for modality in modalities] == [trace.marker.symbol]
+
+
+def test_added_items_are_drawn_one_by_one_in_the_colors_of_their_groups_and_say_their_ids(drawing, palette):
+    groups = [replace(group, members=group.members[:-1]) for group in palette.by_modality()]
+    groups[0] = replace(groups[0], members=np.append(groups[0].members, len(palette.rows) - 1))
+    traces = map_figure(replace(drawing, groups=groups, added=["9:1"])).data
+    (added,) = (trace for trace in traces if trace.name == "added since training")
+    assert [*added.customdata] == ["9:1"] and [*added.marker.color] == [MODALITY_COLORS[0]]
+    assert np.allclose([added.x[0], added.y[0]], drawing.places[-1])
+    assert len(palette.rows) - 1 not in np.concatenate([trace.customdata for trace in items(Figure(traces[:-1]))])
 
 
 def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_top(drawing, palette):

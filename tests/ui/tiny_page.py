@@ -14,7 +14,9 @@ from tests.search.tiny import publish_tiny_run
 
 
 @contextmanager
-def serving(run: Path, editable: bool = False, about: About | None = None, **hosting) -> Iterator[SimpleNamespace]:
+def serving(
+    run: Path, editable: bool = False, about: About | None = None, copies: Path | None = None, **hosting
+) -> Iterator[SimpleNamespace]:
     """run, engine, page, url: makes the run and serves it."""
     from genius.ui.common.context import ServedRun
     from genius.ui.page import build
@@ -22,7 +24,7 @@ def serving(run: Path, editable: bool = False, about: About | None = None, **hos
     from genius.ui.serving import Hosting, serve
 
     engine = Engine.load(publish_tiny_run(run).path, "cpu")
-    page = build(engine, ServedRun(run, editable=editable, about=about or About()))
+    page = build(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
     server = serve([HostedRun(run, lambda: page)], Hosting(port=0, **hosting))
     yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
     server.close()

@@ -31,7 +31,7 @@ WORKING_COPY = (
     "them, unless you keep them as a run."
 )
 CONFIRM = "collection/confirm.js"  # a button that is pressed twice
-ASK_IN_ADDED = "() => [{message: {in: 'added'}, number: Math.random()}]"  # as Signal sends it
+SEARCH_ADDED = "() => ['added', {__type__: 'update', selected: genius.openTab('search')}]"
 PAUSE = 0.6  # seconds after a question in which no answer counts: it is the second click of a double click
 CHANGED = "changed"  # any value: the signal carries no data
 
@@ -90,7 +90,7 @@ class EditingForm:
 
         waiting = {**ONE_AT_A_TIME, "show_progress_on": outcome}
         add.click(self.on_add, [pictures, lines], [outcome, added, pictures, lines, changed], **waiting)
-        outcome.search_added(None, None, shared.ask, js=ASK_IN_ADDED, **UNQUEUED)
+        outcome.search_added(None, None, [*context.scopes, shared.tabs], js=SEARCH_ADDED, **UNQUEUED)
         for trigger in (tab.select, changed.sent):
             trigger(self.on_working, None, working, **UNLIMITED)
         working.keep(self.on_keep, None, outcome, **waiting)

@@ -1,9 +1,14 @@
 """The Collection tab as a visitor meets it, on a page that may be edited and on one that may not."""
 
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import pytest
+from PIL import Image
 
+from genius.files import describe
+from genius.index.store import Index
+from genius.run import Run
 from genius.ui.collection import editing
 from genius.ui.common.about import About
 from tests.ui.tiny_page import serving
@@ -16,7 +21,9 @@ PAUSE = 700  # milliseconds between a question and its answer
 @pytest.fixture(scope="module", params=[True])
 def served(request, tmp_path_factory):
     about = About(paragraphs=("Made up.",))
-    with serving(tmp_path_factory.mktemp("collection") / "run", editable=request.param, about=about) as page:
+    folder, copied = tmp_path_factory.mktemp("collection"), request.param == "a working copy"
+    copies = folder / "copies" if copied else None
+    with serving(folder / "run", editable=bool(request.param), about=about, copies=copies) as page:
         yield page
 
 
@@ -46,7 +53,7 @@ def test_a_picture_is_added_found_and_removed(visit, served, photo):
         page.locator("#collection-pictures").get_by_text(name).first.wait_for()
     page.click("#collection-go")
     page.locator("#collection-outcome .title", has_text="1 item added").wait_for()
-    assert page.locator("#collection-outcome p").all_inner_texts()[1:] == [
+    assert page.locator("#collection-outcome p").all_inner_texts()[1:3] == [
         "1 file: used",
         "1 file: not a picture (.pdf 1)",
     ]
@@ -103,3 +110,62 @@ def test_a_page_that_may_not_be_edited_has_no_form(visit, served, width):
     assert page.locator("#collection-go, #collection-pictures, #collection-ids").count() == 0
     assert not {"on_add", "on_ids", "on_take_out", "on_compact"} & {event.name for event in served.page.fns.values()}
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("served", ["a working copy"], indirect=True)
+def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, photo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (below := tmp_path / "holiday" / "below").mkdir(parents=True)
+    photo.rename(below / "beach.jpg")
+    (below / "letter.pdf").write_text("%PDF")
+    (below / ".DS_Store").write_text("of a system")
+    with ZipFile(tmp_path / "holiday" / "more.zip", "w") as archive:
+        archive.write(photo_of("red", tmp_path), "../../etc/red.png")
+        archive.writestr("broken.jpg", "no picture")
+    before = describe(served.run)
+    page = visit("/?tab=collection")
+    opened(page)
+    assert "the run stays as it is" in page.locator("#collection-outcome").inner_text()
+    drop(page, page.locator("#collection-pictures .wrap").first, tmp_path / "holiday")
+    page.locator("#collection-pictures").get_by_text("more").first.wait_for()
+    page.click("#collection-go")
+    page.locator("#collection-outcome .title", has_text="2 items added").wait_for()
+    lines = page.locator("#collection-outcome p").all_inner_texts()
+    assert lines[1] == "2 files: used" and lines[2].startswith("1 file: unreadable (broken.jpg is not a readable")
+    assert lines[3:5] == ["1 file: hidden or thumbnail", "1 file: not a picture (.pdf 1)"]
+    codes = page.locator("#collection-added .added").first.locator(".code")
+    assert codes.all_inner_texts() == [str(code) for code in served.engine.index.codes([ITEMS + 1])[0]]
+    page.get_by_role("button", name="Search in what was added").click()
+    page.fill("#text textarea", "a beach")
+    page.click("#go")
+    page.locator("#summary", has_text="Only what was added since training was searched.").wait_for()
+    assert page.locator("#cards .card").count() == 2 and "in=added" in page.evaluate("location.search")
+    page.get_by_role("tab", name="Collection").click()
+    page.get_by_label("Keep as a run").fill("holiday")
+    page.keyboard.press("Enter")
+    page.locator("#collection-outcome", has_text="python app.py --run runs/holiday").wait_for()
+    assert Index.load(Run("runs/holiday").folder("index")).n == ITEMS + 2
+    page.get_by_role("button", name="Forget").click()
+    page.wait_for_timeout(PAUSE)
+    page.get_by_role("button", name="Really forget?").click()
+    page.locator("#header", has_text=f"{ITEMS} items").wait_for()
+    page.locator("#collection-working form").wait_for(state="detached")
+    assert describe(served.run) == before
+    page.get_by_role("tab", name="Search", exact=True).click()
+    page.get_by_role("button", name="Why?").first.click(force=True)
+    page.get_by_text("That result is not part of your last search; search again.").first.wait_for()
+
+
+def photo_of(color, folder):
+    Image.new("RGB", (64, 64), color).save(file := folder / f"{color}.png")
+    return file
+
+
+def drop(page, target, folder):
+    """Drop a folder of the disk."""
+    box = target.bounding_box()
+    session = page.context.new_cdp_session(page)
+    for step in ("dragEnter", "dragOver", "drop"):
+        place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        files = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+        session.send("Input.dispatchDragEvent", {"type": step, "data": files, **place})
