@@ -36,10 +36,10 @@ def compare_tab(context: Context, tab: gr.Tab) -> None:
     introduction("compare", "The same question, answered by writing IDs and by comparing with every item.")
     with gr.Row(elem_id="compare-ask"):
         picture = query_picture("compare-picture")
-        text = query_text("compare-text", scale=3, min_width=260)
-        instruction = query_instruction(engine.index, "compare-instruction", scale=3, min_width=260)
-        compare = gr.Button("Compare", variant="primary", scale=1, min_width=120, elem_id="compare-go")
-        compare_last = gr.Button("Compare my last search", interactive=False, elem_id="compare-last")
+        text = query_text("compare-text", scale=3, min_width=220)
+        instruction = query_instruction(engine.index, "compare-instruction", scale=3, min_width=220)
+        compare = gr.Button("Compare", variant="primary", scale=0, min_width=110, elem_id="compare-go")
+        compare_last = gr.Button("Compare my last search", interactive=False, scale=3, elem_id="compare-last")
     part = part_of_picture("compare-part", "compare-picture")
     with gr.Accordion("Settings", open=False, elem_id="compare-settings"):
         target = target_choice(engine.index, "compare-target")

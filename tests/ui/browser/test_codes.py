@@ -5,6 +5,7 @@ import re
 import pytest
 
 from genius.explore.code_search import CodeSearch
+from tests.ui.browser.actions import search
 
 pytestmark = pytest.mark.browser
 
@@ -78,9 +79,7 @@ def test_an_address_without_a_readable_pattern_says_so_and_opens_everything(visi
 
 def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     page = visit("/?numbers=1")
-    page.fill("#text textarea", "A red dog.")
-    page.press("#text textarea", "Enter")
-    page.locator("#cards .card").first.wait_for()
+    search(page, "A red dog.")
     page.wait_for_url("**q=A+red+dog*")
     page.locator("#strip .generation").wait_for()
     page.get_by_role("button", name="Why?").first.click()

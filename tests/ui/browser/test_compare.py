@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ui.browser.actions import hold_upload
+from tests.ui.browser.actions import hold_upload, search
 from tests.ui.fake_engine import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -60,9 +60,7 @@ def test_the_last_search_can_be_compared(visit):
     page = opened(visit())
     assert page.locator("#compare-last").is_disabled()
     page.get_by_role("tab", name="Search").click()
-    page.fill("#text textarea", HOSTILE)
-    page.press("#text textarea", "Enter")
-    page.locator("#cards .card").first.wait_for()
+    search(page, HOSTILE)
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text=HOSTILE).click()
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()

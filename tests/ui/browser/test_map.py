@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.search import tiny
+from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
 from tests.ui.fake_maps import serving_maps
 
@@ -129,9 +130,7 @@ def swipe(session, x, y):
 def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
     page = opened()
     page.get_by_role("tab", name="Search").click()
-    page.fill("#text textarea", "a red dog")
-    page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text="a red dog").wait_for(state="attached")
+    search(page, "a red dog")
     page.get_by_role("tab", name="Map").click()
     page.locator("#map-figure .textpoint", has_text="your search").wait_for()
     texts = page.locator("#map-figure .textpoint text").all()

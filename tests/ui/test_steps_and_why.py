@@ -1,7 +1,8 @@
-"""The strip over a tiny run."""
+"""The strip and Why over a tiny run."""
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -13,11 +14,13 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
+from genius.ui.common.formatting import item_label
 from genius.ui.search import strip as of_strip
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks
 from genius.ui.search.newest import Newest
 from genius.ui.search.strip import STALE_STEP, branch, follow, strip_panel
+from genius.ui.search.why import why_panel
 from tests.search.tiny import LEVELS, publish_tiny_run
 from tests.ui.tiny_page import callback
 
@@ -34,8 +37,10 @@ def page(engine):
     with gr.Blocks() as page:
         context, answers = Context(engine, ServedRun(Path("tiny")), Shared.create(gr.Tabs())), gr.State(())
         newest = gr.State(Newest())
+        cards = Panel("cards", "search/cards.js")
         strip_panel(context, answers, newest)
-        blend_panel(context, Panel("cards", "search/cards.js"), answers, newest)
+        blend_panel(context, cards, answers, newest)
+        why_panel(context, cards, answers, newest)
     return page
 
 
@@ -135,3 +140,52 @@ def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
         with pytest.raises(UserError, match="^The collection has changed; search again.$"):
             stale()
     assert follow(engine, namer, (asked(engine),), 0, None)[0]["columns"][0]["items"] == "38"
+
+
+# Why
+
+
+@pytest.fixture
+def last(engine):
+    return asked(engine)
+
+
+@pytest.fixture
+def explain(page):
+    """-> what is kept of the search, panel, figure, table."""
+    return lambda id, last, search=None, every=False: callback(page, "on_open")(id, last, search, every)
+
+
+def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
+    hit = last.result.hits[2]
+    search, why, figure, table = explain(hit.item.id, last)
+    assert search.last is last and (why["title"], why["item"]["label"]) == ("Why result 3?", item_label(hit.item))
+    assert why["ids"][0]["codes"] == list(hit.codes) and why["ids"][2]["codes"] == list(last.result.query_codes)
+    assert f"to {hit.rank} " in why["sentences"][1] or f"at rank {hit.rank} " in why["sentences"][1]
+    prefixes = {".".join(map(str, row["codes"])) for row in table["rows"]}
+    assert {prefix for trace in figure.data if trace.customdata is not None for prefix in trace.customdata} == prefixes
+    shares = next(row["figures"] for row in why["steps"] if row["name"] == "Probability of the code")
+    assert len(shares) == len(hit.codes)  # of every result, whether or not the beam search kept it
+
+
+def test_what_was_traced_is_explained_and_a_scan_is_followed_by_one_beam_search(explain, engine, last, monkeypatch):
+    searches = []
+    retrace = engine.search_encoded
+    monkeypatch.setattr(engine, "search_encoded", lambda *asked: searches.append(asked[1]) or retrace(*asked))
+    assert explain(last.result.hits[0].item.id, last)[0].result is last.result and not searches
+    scanned = asked(engine, "A blue boat.", mode="scan")
+    search, why, *_ = explain(scanned.result.hits[0].item.id, scanned)
+    assert "only scanned" in why["note"] and search.result is not scanned.result
+    assert explain(scanned.result.hits[1].item.id, scanned, search)[0].result is search.result
+    assert searches == [replace(OPTIONS, mode="generate", trace=True)]
+
+
+def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(page, engine, last):
+    other = asked(engine, "A blue boat.", k=5)
+    hit = other.result.hits[1]
+    picked = SimpleNamespace(column=1, id=hit.item.id)
+    answer, id, section, search, why, *_ = callback(page, "on_why")(picked, (last, other), None, False)
+    assert answer is other and search.last is other and id == hit.item.id
+    assert section["open"] and why["title"] == "Why result 2?"
+    with pytest.raises(UserError, match="no longer there"):
+        callback(page, "on_why")(picked, (last,), None, False)
