@@ -103,7 +103,9 @@ def test_every_item_is_drawn_once_with_its_number_and_the_shape_of_its_modality(
 def test_added_items_are_drawn_one_by_one_in_the_colors_of_their_groups_and_say_their_ids(drawing, palette):
     groups = [replace(group, members=group.members[:-1]) for group in palette.by_modality()]
     groups[0] = replace(groups[0], members=np.append(groups[0].members, len(palette.rows) - 1))
-    traces = map_figure(replace(drawing, groups=groups, added=["9:1"])).data
+    figure = map_figure(replace(drawing, groups=groups, added=["9:1"]))
+    assert "9:1" in json.dumps(figure.to_dict())  # as it is sent
+    traces = figure.data
     (added,) = (trace for trace in traces if trace.name == "added since training")
     assert [*added.customdata] == ["9:1"] and [*added.marker.color] == [MODALITY_COLORS[0]]
     assert np.allclose([added.x[0], added.y[0]], drawing.places[-1])

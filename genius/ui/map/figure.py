@@ -95,7 +95,12 @@ def _added_trace(drawing: Drawing) -> dict[str, Any]:
         "y": drawing.places[first:, 1],
         "customdata": list(drawing.added),
         "mode": "markers",
-        "marker": {"symbol": "triangle-up", "size": 11, "color": colors, "line": {"color": "#fff", "width": 1}},
+        "marker": {
+            "symbol": "triangle-up",
+            "size": 11,
+            "color": colors.tolist(),
+            "line": {"color": "#fff", "width": 1},
+        },
         "name": ADDED,
         "hovertemplate": f"{ADDED}<extra></extra>",
     }
