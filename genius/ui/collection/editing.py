@@ -26,6 +26,7 @@ MAX_ITEMS = 1_000  # that are added or removed at once
 ONE_AT_A_TIME = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}
 REMOVE = "Remove"
 PICTURES = "Pictures, a ZIP or a folder of them"
+FOR_EVERYONE = "So does that of everyone who uses this page."
 WORKING_COPY = (
     "This page is served to you alone, so the run stays as it is: the changes end with the program, or when you forget "
     "them, unless you keep them as a run."
@@ -70,10 +71,7 @@ class EditingForm:
         outcome = Panel(
             "collection-outcome",
             "collection/outcome.js",
-            view.message(
-                "The next search finds what you add, for everyone who uses this page.",
-                [WORKING_COPY] if served.copies else [],
-            ),
+            view.message("The next search finds what you add.", [WORKING_COPY if served.copies else FOR_EVERYONE]),
         )
         working = Panel("collection-working", "collection/working.js", scripts=(CONFIRM,))
         with gr.Accordion("Remove items, or tidy the index", open=False, elem_id="collection-more"):
