@@ -28,10 +28,10 @@ from genius.ui.page import TabEntry, build
 from genius.ui.serving import Server, page_head
 from tests import readmes
 from tests.collections.samples import picture
-from tests.free_port import free_port
 from tests.readmes import FRONT, READMES, ROOT
 from tests.training.tiny import TINY
 from tests.ui.fake_engine import FakeEngine
+from tests.waiting import free_port
 from training.presets import PRESETS
 from training.settings import with_changes
 

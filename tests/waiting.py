@@ -1,9 +1,13 @@
-"""Waiting for what another thread or process does."""
+"""Waiting for what another thread or process does, and ports for their servers."""
 
+import random
+import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 WAIT = 60.0  # seconds; reached only by a test that fails
+PORTS = range(20_000, 32_000)  # below those that systems give to whoever asks for any
 
 
 def wait_until(condition: Callable[[], object], seconds: float = WAIT) -> None:
@@ -11,3 +15,11 @@ def wait_until(condition: Callable[[], object], seconds: float = WAIT) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+def free_port() -> int:
+    """Nobody listens there, and no server that asks for any free port is given it."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)  # another one than that of a test at the same time
+        with suppress(OSError), socket.create_server(("", port)):
+            return port

@@ -16,9 +16,9 @@ from safetensors.torch import load_file
 
 from genius.encoding.features import FeatureFiles
 from genius.run import Run
-from tests.free_port import free_port
 from tests.training import shared_stages
 from tests.training.tiny_towers import write_towers
+from tests.waiting import free_port
 from training import distributed
 from training.curves import read_curves
 

@@ -15,9 +15,8 @@ from genius.app import exit_on_sigterm
 from genius.errors import UserError
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
-from tests.free_port import free_port
 from tests.ui.fake_engine import FakeEngine
-from tests.waiting import WAIT, wait_until
+from tests.waiting import WAIT, free_port, wait_until
 
 
 @pytest.fixture(scope="module")
