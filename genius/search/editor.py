@@ -22,7 +22,7 @@ from genius.run import Run
 from genius.search.engine import Engine
 
 BATCH = 8  # items encoded together, between two batches of searches
-AT_ONCE = 32  # items that are added before searches find them, at least
+AT_ONCE = 50  # items that are added before searches find them, at least
 ITEMS_PER_ADDED = 10_000  # of the index, where they are more: each time takes what grows with it
 KEPT = Path("runs")  # where kept working copies go
 NAME = re.compile(r"\w[\w-]{0,63}")

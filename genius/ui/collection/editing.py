@@ -119,11 +119,9 @@ class EditingForm:
             yield view.progress(0, len(items)), *[gr.skip()] * 4
             try:
                 for added in editor.add(items):
-                    # what the tab shows of all items takes longer: once they can be searched, and at the end
-                    changed = gr.skip() if total.items else CHANGED
                     total += added
                     left = (time.monotonic() - start) / total.items * (len(items) - total.items)
-                    yield view.progress(total.items, len(items), left), self.newest(), gr.skip(), gr.skip(), changed
+                    yield view.progress(total.items, len(items), left), self.newest(), *[gr.skip()] * 3
             except UserError:
                 yield outcome(total), *[gr.skip()] * 3, CHANGED
                 raise
