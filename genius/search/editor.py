@@ -87,14 +87,14 @@ class Editor:
         folder = KEPT / name
         if folder.exists():
             raise UserError(f"There is {folder} already; choose another name.")
-        if not self.has_copy:
+        if self.copy is None or not self.has_copy:
             raise UserError("Nothing was changed, so there is nothing to keep.")
         Run(self.copy).copy(folder)
         return folder
 
     def forget(self) -> None:
         """Go back to the run as it is. Raises UserError if the working copy is being changed."""
-        if self.has_copy:
+        if self.copy is not None and self.has_copy:
             with write_lock(self.copy):
                 self.engine.versions.follow(self.engine.run)
                 remove_folder(self.copy)

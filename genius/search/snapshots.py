@@ -78,7 +78,7 @@ class Versions:
         finally:
             _SNAPSHOTS.reset(before)
 
-    def follow(self, run: Run) -> None:
+    def follow(self, run: Run | None) -> None:
         """Take the index from another copy of the run from now on."""
         with self._reloading:
             self._run = run
