@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path, PurePosixPath
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from genius.collections.folders import HIDDEN, UNREADABLE, FileReport, is_hidden, other_than_picture
 from genius.collections.images import MAX_BYTES
@@ -56,6 +56,8 @@ def _unpack_entry(archive: ZipFile, entry: ZipInfo, folder: Path) -> Path | File
         return FileReport(entry.filename, HIDDEN)
     if entry.flag_bits & 1:
         return FileReport(entry.filename, UNREADABLE, f"{path.name} is encrypted")
+    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # LZMA may ask for gigabytes of memory
+        return FileReport(entry.filename, UNREADABLE, f"{path.name} is compressed in a rare way; pack it as usual")
     folder.mkdir(parents=True)
     file = folder / (UNSAFE.sub("_", path.name)[-LONGEST:].lstrip(".") or "_")
     try:

@@ -49,7 +49,8 @@ class Palette:
         rows = index.rows_of(maps.ids())
         self.mapped = np.flatnonzero(rows >= 0)  # points of the map whose items are in the index
         added = np.setdiff1d(np.arange(index.config.trained, index.n), rows)[-MAX_ADDED:]
-        added = added[: len(self.mapped) and len(added)]  # nothing is near where all is removed
+        if not len(self.mapped):  # all is removed that they could lie near
+            added = added[:0]
         self.rows = np.concatenate([rows, added])  # (m + a,) −1: removed
         self.points = np.flatnonzero(self.rows >= 0)
         self.added = [item.id for item in index.items(added)]

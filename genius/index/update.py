@@ -102,7 +102,7 @@ class Added:
 
     @property
     def items(self) -> int:
-        """Of the source."""
+        """Number of the source's items."""
         return self.new + self.skipped + self.duplicate + self.unreadable
 
     def __add__(self, more: "Added") -> "Added":

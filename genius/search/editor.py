@@ -55,7 +55,7 @@ class Editor:
         Searches go on: items are encoded a few at a time, in turn with them. Raises UserError if the run cannot be
         changed.
         """
-        datasets: list[int] = []
+        datasets: list[int] = []  # unused numbers, of which the first is that of all these items
 
         def read(some: Sequence[tuple[str, Path | None]], first: int, unused: int) -> ItemSource:
             datasets.append(unused)

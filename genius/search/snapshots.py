@@ -45,7 +45,7 @@ class Version:
             if key not in self._pools:
                 first = self.index.config.trained if added else 0
                 kinds = self.index.modalities[first:]
-                chosen = kinds == (kinds if modality is None else modality)
+                chosen = np.full(len(kinds), True) if modality is None else kinds == modality
                 if not chosen.any():
                     kind = "" if modality is None else f" of the modality {modality.name.lower()}"
                     raise UserError(

@@ -11,8 +11,8 @@ from genius.collections.archives import find_pictures
 NAMES = ("../../etc/passwd.png", "/root/a.jpg", "..", "a\\..\\b.png", "x" * 300 + ".png", "C:\\w.gif", "dir/")
 
 
-def zipped(file, entries):
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+def zipped(file, entries, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(file, "w", compression) as archive:
         for name, data in entries:
             archive.writestr(name, data)
     return file
@@ -39,7 +39,9 @@ def test_what_is_large_damaged_or_encrypted_is_named_and_the_rest_is_used(tmp_pa
     data[data.find(b"PK\1\2") + 8] |= 1
     (encrypted := tmp_path / "encrypted.zip").write_bytes(data)
     (cut := tmp_path / "cut.zip").write_bytes(good.read_bytes()[:100])
+    rare = zipped(tmp_path / "rare.zip", [("a.png", b"picture")], zipfile.ZIP_LZMA)
     for archive, used, said in (
+        (rare, 0, "a.png is compressed in a rare way"),
         (damaged, 1, "b.png cannot be unpacked"),
         (encrypted, 1, "a.png is encrypted"),
         (cut, 0, "cut.zip cannot be unpacked (File is not a zip file)"),
