@@ -7,7 +7,7 @@ optimizer state; on the same CPU the result equals that of an uninterrupted run.
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -70,13 +70,18 @@ class Checkpoints:
                 old.unlink()
         barrier()
 
-    def should_stop(self, patience: int) -> bool:
-        """Whether so many epochs were saved after the one with the highest score; 0: never. Says so."""
-        state = self._state()
-        stopping = patience > 0 and bool(state) and state["epoch"] - state["best"]["epoch"] >= patience
-        if stopping:
-            print(f"{self.stage}: stopping, because the last epochs were no better on validation")
-        return stopping
+    def epochs(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, epochs: int, patience: int = 0
+    ) -> Iterator[int]:
+        """The epochs that are not done; before the first one, the last that is done is loaded, see `resume`.
+
+        patience: end when so many epochs were saved after the one with the highest score; 0: never.
+        """
+        for epoch in range(self.resume(model, optimizer), epochs):
+            if patience and epoch and epoch - 1 - self._state()["best"]["epoch"] >= patience:
+                print(f"{self.stage}: stopping, because the last epochs were no better on validation")
+                return
+            yield epoch
 
     def load_best(self, model: nn.Module) -> int:
         """Load the weights of the epoch with the highest score; -> that epoch."""

@@ -4,6 +4,7 @@ RUN/reports/training.json, .md    a table and plots for each stage that trains w
 RUN/reports/health.json, .md      how well IDs distinguish items, and the use of the codes
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from genius.errors import UserError
 from genius.evaluation.report import health_table
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table, version
 from genius.run import Run
+from training.distributed import is_main
 
 CURVES, HEALTH = "reports/training.json", "reports/health.json"
 VALIDATION = "val_"  # starts the name of a rate of validation queries; other figures are losses
@@ -29,12 +31,20 @@ HEALTH_NOTE = (
 Epoch = dict[str, float]
 
 
-def record_epoch(run: Run, stage: str, epoch: int, **figures: float) -> None:
-    """Add an epoch to the stage's curve in the report; replaces it and later ones of an earlier try."""
-    curves = read_curves(run)
-    before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
-    curves[stage] = [*before, {"epoch": epoch} | {name: float(figure) for name, figure in figures.items()}]
-    curves_report(curves, version(run.path)).write(run.path / CURVES)
+def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: float, pace: str) -> None:
+    """Print the figures of an epoch, and let the main process add them to the stage's curve in the report.
+
+    Replaces this epoch and later ones of an earlier try. started: by `time.perf_counter`.
+    """
+    seconds = time.perf_counter() - started
+    shown = [f"{_shown(name)} {figure:{'.1%' if _is_rate(name) else '.4g'}}" for name, figure in figures.items()]
+    print(f"{stage} epoch {epoch}", *shown, f"{seconds:.0f} s, {pace}", sep="  ", flush=True)
+    if is_main():
+        curves = read_curves(run)
+        before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
+        point = {name: float(figure) for name, figure in figures.items()} | {"seconds": seconds}
+        curves[stage] = [*before, {"epoch": epoch} | point]
+        curves_report(curves, version(run.path)).write(run.path / CURVES)
 
 
 def read_curves(run: Run) -> dict[str, list[Epoch]]:
@@ -59,7 +69,7 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
         names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
         columns = [Column(_shown(name), *_form(name)) for name in names]
         tables.append(Table(stage.capitalize(), columns, [[epoch.get(name) for name in names] for epoch in epochs]))
-        rates = [name for name in names if name.startswith(VALIDATION)]
+        rates = list(filter(_is_rate, names))
         losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
         for kind, of_kind in (("loss", losses), ("validation", rates)):
             if of_kind:
@@ -79,9 +89,13 @@ def _recorded(name: str) -> str:
     return name.replace("validation ", VALIDATION).replace("@", "_at_").replace(" ", "_")
 
 
+def _is_rate(name: str) -> bool:
+    return name.startswith(VALIDATION)
+
+
 def _form(name: str) -> tuple[str, int]:
     """Unit and digits of a column."""
-    if name.startswith(VALIDATION):
+    if _is_rate(name):
         return "%", 2
     return "", 1 if name == "seconds" else 4
 

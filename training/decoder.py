@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from genius.encoding.quantize import quantize_all
 from genius.errors import exit_on_user_error
@@ -33,16 +33,9 @@ from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments, parse_arguments
 from training.curves import record_epoch
-from training.distributed import (
-    average_gradients,
-    is_main,
-    local_slice,
-    local_weight,
-    mean_over_processes,
-    progress_bar,
-)
+from training.distributed import is_main, local_slice, local_weight, mean_over_processes, progress_bar
 from training.features import FeatureSet, training_features
-from training.optimization import adamw, bf16_where_fast, cosine, set_learning_rate
+from training.optimization import adamw, bf16_where_fast, cosine, descend
 from training.pairs import split_batches, unseen_queries
 from training.settings import DecoderSettings
 from training.stage import publish, run_stage, seconds_per_step
@@ -90,13 +83,10 @@ def fit(
         decoder.initialize(targets.quantizer)
     decoder.to(device)
     optimizer = adamw(decoder, settings.learning_rate, WEIGHT_DECAY, BETAS, settings.decay_all)
-    parameters = [p for p in decoder.parameters() if p.requires_grad]
     checkpoints = Checkpoints(run.path, "decoder", settings, seed, targets.digest, data.sources)
     has_geometry = is_main() and targets.quantizer is not None
     geometry_recall = validation.candidate_recall(decoder, 0.0) if has_geometry else None
-    for epoch in range(checkpoints.resume(decoder, optimizer), settings.epochs):
-        if checkpoints.should_stop(settings.patience):
-            break
+    for epoch in checkpoints.epochs(decoder, optimizer, settings.epochs, settings.patience):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         decoder.train()
         batches = split_batches(samples.epoch(rng), settings.batch, settings.drop_last)
@@ -104,29 +94,19 @@ def fit(
         warmup = min(0.5, settings.warmup_steps / total)  # or else a short training would never reach the peak
         for step, batch in enumerate(progress_bar(batches, desc=f"decoder epoch {epoch}", unit="batch")):
             rate = cosine(epoch * steps + step, total, warmup, from_zero=settings.warmup_from_zero)
-            set_learning_rate(optimizer, settings.learning_rate * rate)
             features, codes = samples.draw(batch, rng, device)
             with bf16_where_fast(device, settings.bf16):
                 logits = decoder(features, codes)
             loss = cross_entropy(logits, codes, settings.decoder.offsets) * local_weight(len(batch))
-            optimizer.zero_grad()
-            loss.backward()
-            average_gradients(parameters)
-            nn.utils.clip_grad_norm_(parameters, CLIP_GRAD_NORM)
-            optimizer.step()
+            descend(optimizer, loss, settings.learning_rate * rate, decoder, CLIP_GRAD_NORM)
             losses.append(loss.item())
-        pace, loss = seconds_per_step(started, steps), mean_over_processes(np.mean(losses))
-        recalls = {}
+        pace, figures = seconds_per_step(started, steps), {"loss": mean_over_processes(np.mean(losses))}
         if is_main():
-            recalls["val_recall"] = validation.candidate_recall(decoder, 1.0)
+            figures["val_recall"] = validation.candidate_recall(decoder, 1.0)
             if geometry_recall is not None:
-                recalls["val_recall_by_geometry"] = geometry_recall
-        seconds = time.perf_counter() - started
-        validated = validation.describe(recalls) if is_main() else ""
-        print(f"decoder epoch {epoch}  loss {loss:.3f}  {validated}{seconds:.0f} s, {pace}", flush=True)
-        if is_main():
-            record_epoch(run, "decoder", epoch, loss=loss, **recalls, seconds=seconds)
-        checkpoints.save(decoder, optimizer, epoch, score=recalls.get("val_recall", 0.0))
+                figures["val_recall_by_geometry"] = geometry_recall
+        record_epoch(run, "decoder", epoch, figures, started, pace)
+        checkpoints.save(decoder, optimizer, epoch, score=figures.get("val_recall", 0.0))
     if settings.keep_best:
         print(f"decoder: keeping epoch {checkpoints.load_best(decoder)}, the best on validation")
     if settings.half:
@@ -192,8 +172,7 @@ class Validation:
         in_rows = pairs.row_mask(row_names)
         chosen = unseen_queries(pairs, training_targets, PER_ROW, seed)
         self.chosen = chosen[in_rows[chosen]]
-        self.unseen = len(self.chosen) > 0
-        if not self.unseen:
+        if not len(self.chosen):
             print("decoder: every validation query has a training target; validating on these, which may be remembered")
             chosen = unseen_queries(pairs, np.empty(0, dtype=np.int64), PER_ROW, seed)
             self.chosen = chosen[in_rows[chosen]]
@@ -204,12 +183,6 @@ class Validation:
         self.trie = Trie(table, device)
         self.id_of_row = np.empty(len(table.rows), dtype=np.int64)  # ID number of each candidate row
         self.id_of_row[table.rows] = table.ids_of(np.arange(len(table)))
-
-    def describe(self, recalls: dict[str, float]) -> str:
-        """The recalls of an epoch in the line that is printed."""
-        names = {"val_recall": "decoder", "val_recall_by_geometry": "geometry"}
-        figures = ", ".join(f"{names[name]} {recall:.1%}" for name, recall in recalls.items())
-        return f"val queries{' with unseen targets' * self.unseen}, recall in {BEAMS} beams: {figures}  "
 
     @torch.inference_mode()
     def candidate_recall(self, decoder: IDDecoder, decoder_weight: float) -> float:

@@ -32,10 +32,10 @@ from training.checkpoint import Checkpoints, reseed
 from training.class_pictures import with_classes
 from training.command_line import Arguments, parse_arguments
 from training.curves import record_epoch
-from training.distributed import average_gradients, broadcast_buffers, is_main, progress_bar, world_size
+from training.distributed import broadcast_buffers, is_main, progress_bar, world_size
 from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputLoader, Inputs, InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
-from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, set_learning_rate
+from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, descend
 from training.pairs import CandidateTable, Pairs
 from training.presets import SHIPPED, photo_run
 from training.settings import EncoderSettings
@@ -166,7 +166,7 @@ def fit(
     average = WeightAverage(encoder, settings.average)
     model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
     optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
-    for epoch in range(checkpoints.resume(model, optimizer), settings.epochs):
+    for epoch in checkpoints.epochs(model, optimizer, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
         encoder.train()
@@ -174,18 +174,12 @@ def fit(
         progress = progress_bar(inputs, desc=f"encoder epoch {epoch}", unit="batch", total=steps)
         for step, (queries, targets) in enumerate(progress):
             rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
-            set_learning_rate(optimizer, settings.learning_rate * rate)
             with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = queries.embedding(encoder), targets.embedding(encoder)
             loss = batch_loss(pairs, queries, targets, query, target, encoder.logit_scale.exp(), settings)
             if swaps is not None:
                 loss = loss + swaps.loss(queries, targets, query, target)
-            optimizer.zero_grad()
-            loss.backward()
-            average_gradients(model.parameters())
-            if settings.clip_grad_norm:
-                nn.utils.clip_grad_norm_(model.parameters(), settings.clip_grad_norm)
-            optimizer.step()
+            descend(optimizer, loss, settings.learning_rate * rate, model, settings.clip_grad_norm)
             if settings.max_logit_scale:
                 with torch.no_grad():
                     encoder.logit_scale.clamp_(max=math.log(settings.max_logit_scale))
@@ -194,17 +188,9 @@ def fit(
         broadcast_buffers(encoder)
         pace = seconds_per_step(started, steps)
         with average.averaged_weights():
-            loss, hit_at_1, hit_at_5 = np.mean(losses), *validate(encoder, loader, val_pairs, seed)
-        seconds = time.perf_counter() - started
-        print(
-            f"encoder epoch {epoch}  loss {loss:.3f}  val hit@1 {hit_at_1:.1%}  hit@5 {hit_at_5:.1%}  "
-            f"{seconds:.0f} s, {pace}",
-            flush=True,
-        )
-        if is_main():
-            record_epoch(
-                run, "encoder", epoch, loss=loss, val_hit_at_1=hit_at_1, val_hit_at_5=hit_at_5, seconds=seconds
-            )
+            hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed)
+        figures = {"loss": np.mean(losses), "val_hit_at_1": hit_at_1, "val_hit_at_5": hit_at_5}
+        record_epoch(run, "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
     average.apply_averages()
 

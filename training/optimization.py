@@ -1,18 +1,20 @@
-"""What the training stages share: contrastive loss, optimizer, learning rate schedule and average of weights.
+"""What the training stages share: contrastive loss, optimizer, a step, learning rate schedule and average of weights.
 
 Shapes: b pairs of a batch, d dim.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from genius.runtime import computes_bf16
+from training.distributed import average_gradients
 
 EPS = 1e-6  # of AdamW, in the published code of every stage
 NOT_DECAYED = ("bn", "ln", "bias", "logit_scale")  # in the name of a parameter, as in the published code
@@ -59,9 +61,18 @@ def bf16_where_fast(device: torch.device | str, requested: bool) -> torch.autoca
     return torch.autocast(torch.device(device).type, torch.bfloat16, enabled=requested and computes_bf16(device))
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+def descend(
+    optimizer: torch.optim.Optimizer, loss: Tensor, learning_rate: float, model: nn.Module, clip_grad_norm: float = 0.0
+) -> None:
+    """One step of all processes. model: holds the weights. clip_grad_norm: 0: gradients are not clipped."""
+    optimizer.zero_grad()
+    loss.backward()
+    average_gradients(model.parameters())
+    if clip_grad_norm:
+        nn.utils.clip_grad_norm_(model.parameters(), clip_grad_norm)
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = learning_rate
+    optimizer.step()
 
 
 def cosine(step: int, steps: int, warmup: float = 0.0, final: float = 0.0, from_zero: bool = False) -> float:
@@ -75,34 +86,26 @@ def cosine(step: int, steps: int, warmup: float = 0.0, final: float = 0.0, from_
     return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
 
 
-class WeightAverage(nn.Module):
+class WeightAverage(AveragedModel):
     """A running average of the weights that are trained, which often finds more than the last weights do (ours).
 
-    Polyak and Juditsky, 1992; exponential. The averages are buffers, so that they are part of a checkpoint.
-
-    The weight of the past grows with the number of steps up to `decay`: the random start is soon forgotten.
+    Polyak and Juditsky, 1992; exponential. The weight of the past grows with the number of steps up to `decay`: the
+    random start is soon forgotten.
     """
 
     def __init__(self, model: nn.Module, decay: float):
         """Averages the parameters of the model that are trained; decay: of one step, 0 for no average at all."""
-        super().__init__()
-        self.decay = decay
-        self._weights = [weight for weight in model.parameters() if weight.requires_grad] if decay else []
-        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
-        for number, weight in enumerate(self._weights):
-            self.register_buffer(f"average_{number}", weight.detach().clone())
+        weights = [weight for weight in model.parameters() if weight.requires_grad] if decay else []
+        super().__init__(
+            nn.ParameterList(weights),
+            avg_fn=lambda average, weight, steps: average.lerp(weight, max(1 - decay, 1 / (int(steps) + 1))),
+        )
+        self.requires_grad_(False)
+        self._weights = weights
 
-    @property
-    def _averages(self) -> list[Tensor]:
-        return [self.get_buffer(f"average_{number}") for number in range(len(self._weights))]
-
-    @torch.no_grad()
     def update(self) -> None:
         """Take in the weights after a step."""
-        self.steps += 1
-        share = max(1 - self.decay, 1 / int(self.steps))
-        for average, weight in zip(self._averages, self._weights, strict=True):
-            average.lerp_(weight, share)
+        self.update_parameters(nn.ParameterList(self._weights))
 
     @contextmanager
     def averaged_weights(self) -> Iterator[None]:
@@ -116,9 +119,9 @@ class WeightAverage(nn.Module):
 
     def apply_averages(self) -> None:
         """The model has the averages from now on."""
-        self._set(self._averages)
+        self._set(self.module)
 
     @torch.no_grad()
-    def _set(self, values: list[Tensor]) -> None:
+    def _set(self, values: Iterable[Tensor]) -> None:
         for weight, value in zip(self._weights, values, strict=True):
             weight.copy_(value)

@@ -25,21 +25,14 @@ from genius.trie.ids import IDTable
 from training.checkpoint import Checkpoints, reseed
 from training.command_line import Arguments, parse_arguments
 from training.curves import HEALTH, health_report, record_epoch
-from training.distributed import (
-    all_gather,
-    average_gradients,
-    broadcast_buffers,
-    broadcast_object,
-    is_main,
-    local_slice,
-    progress_bar,
-)
+from training.distributed import all_gather, broadcast_buffers, broadcast_object, is_main, local_slice, progress_bar
 from training.features import Batch, FeatureSet, training_features
-from training.optimization import adamw, contrastive_loss, cosine, set_learning_rate
+from training.optimization import adamw, contrastive_loss, cosine, descend
 from training.settings import QuantizerSettings
 from training.stage import publish, run_stage, seconds_per_step
 
 SAMPLE = 2000  # validation queries
+FIGURES = {"cl": "contrastive", "rq": "quantization", "mse": "distance"}  # losses, as the report names them
 WEIGHT_DECAY, BETAS, FINAL_LEARNING_RATE = 0.2, (0.9, 0.999), 1e-5  # of AdamW and its schedule, as published
 
 
@@ -64,13 +57,11 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
     model = FusionAndQuantizer(settings).to(device)
     optimizer = adamw(model, settings.learning_rate, WEIGHT_DECAY, BETAS)
     checkpoints = Checkpoints(run.path, "quantizer", settings, seed, data.sources)
-    first = checkpoints.resume(model, optimizer)
-    if first == 0 and is_main():
-        initialize_codebooks(model, data, settings, seed, device)
-    broadcast_buffers(model)
-    for epoch in range(first, settings.epochs):
-        if checkpoints.should_stop(settings.patience):
-            break
+    for epoch in checkpoints.epochs(model, optimizer, settings.epochs, settings.patience):
+        if epoch == 0:
+            if is_main():
+                initialize_codebooks(model, data, settings, seed, device)
+            broadcast_buffers(model)
         rng, started, history = reseed(seed, epoch), time.perf_counter(), []
         model.train()
         batches = data.pairs.batches(
@@ -80,28 +71,15 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
         for step, queries in enumerate(progress_bar(batches, desc=f"quantizer epoch {epoch}", unit="batch")):
             final = FINAL_LEARNING_RATE / settings.learning_rate
             rate = cosine(epoch * steps + step, settings.epochs * steps, final=final)
-            set_learning_rate(optimizer, settings.learning_rate * rate)
             losses = batch_losses(model, data, data.draw(queries, rng), settings, device)
-            optimizer.zero_grad()
-            losses["total"].backward()
-            average_gradients(model.parameters())
-            optimizer.step()
+            descend(optimizer, losses["total"], settings.learning_rate * rate, model)
             broadcast_buffers(model)
-            history.append([losses[name].item() for name in ("cl", "rq", "mse")])
-        contrastive, quantization, distance = np.mean(history, axis=0)
+            history.append([losses[name].item() for name in FIGURES])
         pace = seconds_per_step(started, steps)
         model.eval()
         rates = broadcast_object(validate(model, val, settings, seed, device) if is_main() else None)
-        seconds = time.perf_counter() - started
-        print(
-            f"quantizer epoch {epoch}  contrastive {contrastive:.3f}  quantization {quantization:.5f}  "
-            f"distance {distance:.5f}  val hit@5 {rates['val_hit_at_5']:.1%}, quantized "
-            f"{rates['val_hit_at_5_quantized']:.1%}  {seconds:.0f} s, {pace}",
-            flush=True,
-        )
-        if is_main():
-            figures = {"contrastive": contrastive, "quantization": quantization, "distance": distance}
-            record_epoch(run, "quantizer", epoch, **figures, **rates, seconds=seconds)
+        figures = dict(zip(FIGURES.values(), np.mean(history, axis=0), strict=True))
+        record_epoch(run, "quantizer", epoch, figures | rates, started, pace)
         checkpoints.save(model, optimizer, epoch, score=rates["val_hit_at_5_quantized"])
     if settings.keep_best:
         print(f"quantizer: keeping epoch {checkpoints.load_best(model)}, the best on validation")

@@ -105,7 +105,6 @@ def test_where_every_validation_query_has_a_training_target_all_of_them_validate
     held_out = Validation(data["train"], samples, run.digest("fusion"), "cpu", seed=0)
     assert held_out.chosen.tolist() == list(range(len(data["train"].pairs)))
     assert "every validation query has a training target" in capsys.readouterr().out
-    assert held_out.describe({"val_recall": 0.5}) == "val queries, recall in 20 beams: decoder 50.0%  "
 
 
 def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, data, samples):
@@ -118,7 +117,6 @@ def test_candidate_recall_counts_unseen_targets_among_the_generated_ids(run, dat
     trained = set(data["train"].pairs.positives.tolist())
     unseen = [q for q in range(len(val.pairs)) if not positives(val, q) & trained]
     assert held_out.chosen.tolist() == unseen
-    assert "val queries with unseen targets, recall" in held_out.describe({"val_recall": 0.5})
 
     ids = sorted({tuple(codes) for codes in samples.codes.tolist()})
     kept = []
