@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from genius.collections.images import open_image
 from genius.errors import UserError
-from genius.reading import LOOSE, one_line, read_json
+from genius.reading import LOOSE, damage_explained, read_json
 from genius.schema import Modality, Query
 
 FOLDER = "examples"
@@ -82,12 +82,8 @@ def read_examples(run: Path) -> tuple[Example, ...]:
     file = run / FOLDER / LIST
     if not file.parent.exists():
         return ()
-    try:
+    with damage_explained(f"{file} cannot be shown", f"write the examples again or delete {file.parent}"):
         return tuple(record.opened(file.parent) for record in read_json(file, ListedExamples))
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{file} cannot be shown ({one_line(error)}); write the examples again or delete {file.parent}"
-        ) from None
 
 
 def find_example(place: Any, examples: Sequence[Example]) -> Example:

@@ -8,6 +8,7 @@ import math
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
+
+from genius.errors import UserError
 
 MAX_JSON = 2**26  # bytes of a file
 MAX_REASON = 200  # characters
@@ -93,6 +96,15 @@ def one_line(error: object) -> str:
     """The start of an error's text, or its type where it has none."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} …"
+
+
+@contextmanager
+def damage_explained(problem: str, remedy: str) -> Iterator[None]:
+    """Turn what the readers here raise in the block into a UserError: the problem, its cause, and what to do."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise UserError(f"{problem} ({one_line(error)}); {remedy}") from None
 
 
 def read_array(file: Path, shape: tuple[int | None, ...], dtype: DTypeLike, mapped: bool = False) -> np.ndarray:

@@ -1,6 +1,6 @@
 """A run on disk: parts, and the manifest that ties them together.
 
-README.md shows its files. A part is written to a temporary folder RUN/.tmp-PID-…, checksummed, then renamed.
+README.md shows its files. A part is written to a temporary folder beside it, checksummed, then renamed.
 A part records the digests of the parts it was built from: an index or a decoder of another quantizer is refused.
 
 Several processes may change a run at the same time: every change locks the run, reads the manifest again, changes its
@@ -10,10 +10,7 @@ holds a ReadLock on them; a later change of that part deletes them then.
 
 import hashlib
 import json
-import os
 import re
-import shutil
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,9 +19,18 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, FiniteFloat
 
 from genius.errors import UserError
-from genius.files import describe, disk_errors_explained, fsync, link_or_copy, sha256, write_json, written_aside
+from genius.files import (
+    describe,
+    disk_errors_explained,
+    fsync,
+    link_or_copy,
+    remove_folder,
+    sha256,
+    write_json,
+    written_aside,
+)
 from genius.locks import ReadLock, deletion_lock, manifest_lock, write_lock
-from genius.reading import EXACT, LOOSE, Size, one_line, read_json
+from genius.reading import EXACT, LOOSE, Size, damage_explained, one_line, read_json
 
 FORMAT = 1
 BUILT_FROM = {  # every part, and the parts that it is built from, at least
@@ -39,7 +45,7 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
 }
 EXTRAS = ("maps", "names", "ranker")  # what a run may hold in addition
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
-TEMPORARY = ".tmp-"
+TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")  # names of folders that `written_aside` and `remove_folder` make
 BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run
 MAX_HASHED = 256 * 2**20  # bytes; of larger files (embeddings of millions) loading checks the size alone
 
@@ -142,10 +148,8 @@ class Run:
         file = self.path / "manifest.json"
         if not file.exists():
             return {"format": FORMAT, "parts": {}}
-        try:
+        with damage_explained(f"{file} is not a run manifest", "train the run again"):
             manifest = read_json(file, Manifest).model_dump(exclude_unset=True)
-        except (OSError, ValueError) as error:
-            raise UserError(f"{file} is not a run manifest ({one_line(error)}); train the run again") from None
         if manifest["format"] != FORMAT:
             raise UserError(f"{file} has format {manifest['format']}, this version reads {FORMAT}; train the run again")
         for name, part in manifest["parts"].items():
@@ -293,7 +297,7 @@ class Run:
         if present:
             self._sweep(versions, present["folder"])  # not at the end: a kill there would leave it to a later change
         try:
-            with disk_errors_explained(self.path), self._temporary_folder() as aside:
+            with disk_errors_explained(self.path), written_aside(self.path / part, folder=True) as aside:
                 write(aside)
                 files = describe(aside)
                 for name in files:
@@ -311,7 +315,7 @@ class Run:
                         self._check_unchanged(manifest["parts"], part, present)
                     if not (folder.exists() and describe(folder) == files):  # else the same bytes were published before
                         if folder.exists():  # but were damaged since
-                            folder.rename(self._temporary_name())
+                            remove_folder(folder)
                         aside.rename(folder)
                         unfinished = folder.name
                     manifest["parts"][part] = entry
@@ -351,23 +355,6 @@ class Run:
             yield manifest
             write_json(self.path / "manifest.json", manifest)
 
-    @contextmanager
-    def _temporary_folder(self) -> Iterator[Path]:
-        """A folder that no other process deletes while this one lives; deleted at the end, unless it was renamed."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        folder = self._temporary_name()
-        with manifest_lock(self.path):  # as in `_sweep`, which deletes what is not locked yet
-            folder.mkdir()
-            lock = ReadLock(folder)
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.release()
-
-    def _temporary_name(self) -> Path:
-        return self.path / f"{TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
-
     def _sweep(self, unwanted: str, kept: str = "") -> None:
         """Delete what processes that are gone have left, and folders that no one reads.
 
@@ -376,17 +363,12 @@ class Run:
         with suppress(OSError, UserError), manifest_lock(self.path):
             named = {entry["folder"] for entry in self._read()["parts"].values()} | {kept}
             for folder in self.path.iterdir():
-                if folder.name.startswith(TEMPORARY) or (
+                if TEMPORARY.fullmatch(folder.name) or (
                     re.fullmatch(unwanted, folder.name) and folder.name not in named
                 ):
-                    self._delete_unless_read(folder)
-
-    def _delete_unless_read(self, folder: Path) -> None:
-        with suppress(OSError), deletion_lock(folder) as free:
-            if free:
-                renamed = self._temporary_name()  # so that the name of a version never stands for half of it
-                folder.rename(renamed)
-                shutil.rmtree(renamed, ignore_errors=True)
+                    with suppress(OSError), deletion_lock(folder) as free:
+                        if free:
+                            remove_folder(folder)
 
 
 def digest_of(files: dict[str, dict[str, Any]]) -> str:

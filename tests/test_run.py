@@ -46,7 +46,7 @@ def test_a_failing_writer_leaves_the_run_as_it_was(run):
     with pytest.raises(OSError, match="disk full"):
         run.publish("encoder", failing)
     assert (run.path / "manifest.json").read_text() == before
-    assert not list(run.path.glob(".tmp-*"))
+    assert not list(run.path.glob(".*.*"))
     assert Run(run.path).folder("fusion").exists()
 
 
@@ -135,9 +135,9 @@ Run(sys.argv[1]).publish("decoder", lambda folder: os.kill(os.getpid(), signal.S
 def test_the_temporary_folder_of_a_killed_process_is_deleted_by_the_next_change(run):
     subprocess.run([sys.executable, "-c", KILLED, run.path], check=False, timeout=60)
     (run.path / f".manifest.json.{'1' * 32}").write_text("half")
-    assert len(list(run.path.glob(".tmp-*"))) == 1
+    assert len(list(run.path.glob(".decoder.*"))) == 1
     run.publish("decoder", write("decoder"))
-    assert not list(run.path.glob(".tmp-*")) and not list(run.path.glob(".manifest.json.*"))
+    assert not list(run.path.glob(".*.*"))
 
 
 def test_the_temporary_folder_of_a_process_at_work_stays(run):
@@ -186,7 +186,7 @@ def test_changes_at_the_same_time_are_all_kept(run):
     assert (run.path / now.manifest["parts"]["decoder"]["folder"]).is_dir() and len(
         list(run.path.glob("decoder-*"))
     ) == 1
-    assert not list(run.path.glob(".tmp-*"))
+    assert not list(run.path.glob(".*.*"))
 
 
 def test_a_folder_that_somebody_reads_stays_until_a_later_change(run):
@@ -220,7 +220,7 @@ def test_a_version_made_from_what_was_replaced_meanwhile_is_refused(run, part):
     before = (run.path / "manifest.json").read_text()
     with pytest.raises(UserError, match=f"another process has published a new {part} .* nothing was changed"):
         early.replace("index", write("one item more"))
-    assert (run.path / "manifest.json").read_text() == before and not list(run.path.glob(".tmp-*"))
+    assert (run.path / "manifest.json").read_text() == before and not list(run.path.glob(".*.*"))
     assert len(list(run.path.glob("index-*"))) == 1
 
 

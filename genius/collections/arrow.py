@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from genius.errors import UserError
-from genius.reading import one_line
+from genius.reading import damage_explained, one_line
 
 BATCH = 256  # rows in memory, with the bytes of their pictures
 SAVED = ("dataset_info.json", "dataset_dict.json")  # in a folder that `save_to_disk` wrote
@@ -27,10 +27,8 @@ def open_parquet(file: Path) -> Any:
     """A pyarrow.parquet.ParquetFile. Raises UserError if it is none."""
     from pyarrow import parquet  # here, as below: it is slow to import, and few sources need it
 
-    try:
+    with damage_explained(f"{file} is not a Parquet file", "write it again"):  # ArrowInvalid is a ValueError
         return parquet.ParquetFile(file)
-    except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
-        raise UserError(f"{file} is not a Parquet file ({one_line(error)}); write it again") from None
 
 
 def parquet_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:

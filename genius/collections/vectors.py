@@ -16,7 +16,7 @@ import numpy as np
 from genius.collections.arrow import open_parquet, vector_columns
 from genius.collections.sources import read_rows
 from genius.errors import UserError
-from genius.reading import one_line
+from genius.reading import damage_explained
 from genius.schema import Item, Modality
 
 BLOCK = 4096  # vectors in memory at once
@@ -54,10 +54,8 @@ def open_vectors(file: Path) -> VectorFile:
 
 
 def _numpy_vectors(file: Path) -> VectorFile:
-    try:
+    with damage_explained(f"{file} cannot be read", "save it with numpy.save"):
         array = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read ({one_line(error)}); save it with numpy.save") from None
     if array.ndim != 2 or array.dtype.kind != "f" or not array.size:
         raise UserError(f"{file} holds {array.dtype} of shape {array.shape}; expected floating-point numbers (n, d)")
     return VectorFile(

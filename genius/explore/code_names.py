@@ -27,7 +27,7 @@ from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Profiles, spread
 from genius.explore.distinctive_words import Word
 from genius.files import write_compact
-from genius.reading import EXACT, one_line, read_json
+from genius.reading import EXACT, damage_explained, read_json
 from genius.run import Run
 from genius.schema import Modality
 from genius.search.engine import Engine
@@ -147,16 +147,12 @@ def save_names(names: Names, folder: Path) -> None:
 
 def load_names(folder: Path) -> dict[Pattern, CodeName]:
     """Read names.json. Raises UserError for a damaged file."""
-    try:
+    with damage_explained(f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"):
         columns = read_json(folder / FILE, NamesFile)
         return {
             tuple(map(int, prefix.split("."))): CodeName(tuple(words), tuple(pictures))
             for prefix, words, pictures in zip(columns.prefixes, columns.words, columns.pictures, strict=True)
         }
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"the names of codes in {folder} cannot be read ({one_line(error)}); make them again: {COMMAND}"
-        ) from None
 
 
 def read_names(path: Path) -> dict[Pattern, CodeName] | None:

@@ -19,9 +19,8 @@ import numpy as np
 from pydantic import BaseModel, Field, with_config
 
 from genius.collections.keys import id_key, key_dataset, key_id
-from genius.errors import UserError
 from genius.files import write_compact
-from genius.reading import EXACT, one_line, read_array, read_json
+from genius.reading import EXACT, damage_explained, read_array, read_json
 from genius.run import Run
 from genius.schema import Modality
 
@@ -102,9 +101,11 @@ class Maps:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Load maps. Raises UserError for damaged or inconsistent files."""
-        try:
+        with damage_explained(f"the maps in {folder} cannot be read", f"create them again: {COMMAND}"):
             config = read_json(folder / "config.json", MapsFile)
             columns = read_json(folder / "queries.json", QueryColumns)
+            if max(columns.instruction, default=-1) >= len(columns.instructions):
+                raise ValueError("a query has an instruction that is not listed")
             queries = tuple(
                 MappedQuery(id, Modality(modality), text, columns.instructions[instruction], tuple(answers))
                 for id, modality, text, instruction, answers in zip(
@@ -123,10 +124,6 @@ class Maps:
             places = read_array(folder / "places.npy", (len(config.views), points, 2), np.int16)
             if len({view.name for view in config.views}) < len(config.views):
                 raise ValueError("two views show the same")
-        except (OSError, ValueError, IndexError) as error:
-            raise UserError(
-                f"the maps in {folder} cannot be read ({one_line(error)}); create them again: {COMMAND}"
-            ) from None
         return cls(
             config.views,
             places.astype(np.float32) / SCALE,

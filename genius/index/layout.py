@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from pydantic import with_config
 
-from genius.errors import UserError
-from genius.reading import EXACT, Size, one_line, read_json
+from genius.reading import EXACT, Size, damage_explained, one_line, read_json
 from genius.schema import Modality
 from genius.trie.ids import MAX_CODES
 
@@ -71,12 +70,10 @@ def write_config(file: Path, config: IndexConfig) -> None:
 
 def read_config(file: Path) -> IndexConfig:
     """Raises UserError that names the file."""
-    try:
+    with damage_explained(f"{file} is not the config of an index", "build the index again"):
         config = read_json(file, IndexConfig)
         config.check()
         return config
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} is not the config of an index ({one_line(error)}); build the index again") from None
 
 
 def write_instructions(file: Path, instructions: Iterable[Instruction]) -> None:
@@ -87,10 +84,8 @@ def write_instructions(file: Path, instructions: Iterable[Instruction]) -> None:
 
 def read_instructions(file: Path) -> list[Instruction]:
     """Raises UserError that names the file."""
-    try:
+    with damage_explained(f"{file} is not a list of instructions", "build the index again"):
         return [
             Instruction(Modality.from_mbeir(query), Modality.from_mbeir(candidate), text)
             for query, candidate, text in read_json(file, list[tuple[str, str, str]])
         ]
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} is not a list of instructions ({one_line(error)}); build the index again") from None

@@ -40,7 +40,7 @@ from genius.index.layout import (
 )
 from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap, Vectors
 from genius.locks import ReadLock
-from genius.reading import is_finite, one_line, read_array
+from genius.reading import damage_explained, is_finite, read_array
 from genius.schema import Item, Modality
 from genius.trie.ids import check_packed, pack, packed_bytes, unpack
 from genius.trie.pool import Pool
@@ -169,10 +169,8 @@ def _read_array(
     wrong: Callable[[np.ndarray], bool | None] = lambda array: False,
 ) -> np.ndarray:
     """Memory-mapped. wrong: whether numbers cannot be those of an index. Raises UserError that names the file."""
-    try:
+    with damage_explained(f"{file} does not fit its index", "build the index again"):
         array = read_array(file, shape, dtype, mapped=True)
         if wrong(array):
             raise ValueError("a number is out of range")
         return array
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} does not fit its index ({one_line(error)}); build the index again") from None

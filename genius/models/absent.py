@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.models.quantizer import ResidualQuantizer
-from genius.reading import EXACT, Size, one_line, read_json
+from genius.reading import EXACT, Size, damage_explained, read_json
 from genius.trie.ids import check_code_sizes
 
 FILE = "absent.json"
@@ -43,10 +43,8 @@ class Absent(nn.Module):
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Raises UserError if the folder does not hold one."""
-        try:
+        with damage_explained(f"{folder} cannot be loaded", "make the run again"):
             return cls(read_json(folder / FILE, cls.config_type))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{folder} cannot be loaded ({one_line(error)}); make the run again") from None
 
 
 @with_config(EXACT)

@@ -38,7 +38,7 @@ def test_a_version_is_deleted_when_nobody_reads_it_any_more(run):
     assert first.items([0])[0].id == "0:0"
     del first
     add_texts(run, range(9, 10))
-    assert len(folders(run)) == 2 and not list(run.glob(".tmp-*"))
+    assert len(folders(run)) == 2 and not list(run.glob(".*.*"))
 
 
 def test_an_index_that_is_being_read_survives_training(run):

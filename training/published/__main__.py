@@ -28,7 +28,7 @@ from training.published.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, loca
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
 from training.stage import only_trainer
 
-BEGUN = re.compile(r"\.lock|\.tmp-.*|\.manifest\.json\..*|encoder-[0-9a-f]{8}")  # left by a process that was killed
+BEGUN = re.compile(r"\.lock|\.[\w.-]+\.[0-9a-f]{32}|encoder-[0-9a-f]{8}")  # left by a process that was killed
 
 
 @dataclass(frozen=True)
