@@ -23,7 +23,6 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 from genius.schema import Item, LabeledQuery, source_fields
 
-REPORTED_AS = "What codes say about factors: "  # starts the titles of the tables of a report
 SHUFFLES = 5
 MIN_SHARE, MAX_VALUES = 0.02, 300  # factors that fewer items have, or with more values, are ignored
 MIN_REPEATING = 30  # so many items or more with another value each: it is an identifier, and no factor

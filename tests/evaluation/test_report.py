@@ -10,8 +10,7 @@ from genius.errors import UserError
 from genius.evaluation.__main__ import main
 from genius.evaluation.arguments import collection_of, parse_integers
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
-from genius.evaluation.report import report_of
-from genius.metrics.factor_agreement import REPORTED_AS
+from genius.evaluation.report import REPORTED_AS, report_of
 from genius.reports import Report
 from tests.evaluation.micro import publish_micro_run
 

@@ -131,12 +131,3 @@ def test_items_are_turned_by_page_and_chosen_by_modality(tab, engine):
 def test_a_page_that_cannot_be_gets_one_sentence(tab, event):
     with pytest.raises(UserError, match="There is no such page; reload the page."):
         page(tab, (0,), **event)
-
-
-@pytest.mark.parametrize("written", [None, "{", "[]", '{"codes": {"factors": 7}}'])
-def test_without_a_readable_report_the_factors_are_a_sentence_with_the_command(tab, run, written):
-    report = run / "reports" / "retrieval.json"
-    report.parent.mkdir(exist_ok=True)
-    report.unlink(missing_ok=True) if written is None else report.write_text(written)
-    shown = tab("on_factors")
-    assert shown["tables"] == [] and "python -m genius.evaluation" in shown["note"]

@@ -11,7 +11,7 @@ from plotly.graph_objects import Figure
 from genius.explore.map_colors import Palette, group_by_value
 from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS
 from genius.ui.map import callbacks
-from genius.ui.map.figure import SHADES, Drawing, PlacedQuery, group_names, last_query_traces, map_figure
+from genius.ui.map.figure import Drawing, PlacedQuery, group_names, last_query_traces, map_figure
 from tests.ui.fake_engine import FakeIndex
 from tests.ui.fake_maps import QUERIES, many_maps, serving_maps
 
@@ -110,23 +110,6 @@ def test_added_items_are_drawn_one_by_one_in_the_colors_of_their_groups_and_say_
     assert [*added.customdata] == ["9:1"] and [*added.marker.color] == [MODALITY_COLORS[0]]
     assert np.allclose([added.x[0], added.y[0]], drawing.places[-1])
     assert len(palette.rows) - 1 not in np.concatenate([trace.customdata for trace in items(Figure(traces[:-1]))])
-
-
-def test_by_value_every_item_has_the_shade_of_its_value_and_the_highest_lie_on_top(drawing, palette):
-    values = palette.similarity(np.ones(16, dtype=np.float32) / 4)
-    bar, *others = map_figure(replace(drawing, values=values)).data
-    traces, low, high = items(Figure(others)), values.min(), values.max()
-    assert sorted(np.concatenate([trace.customdata for trace in traces])) == list(range(len(values)))
-    shades = [SHADES.index(trace.marker.color) for trace in traces]
-    assert shades == sorted(shades) and len({*shades}) > 2
-    for trace, shade in zip(traces, shades, strict=True):
-        assert np.array_equal(trace.text, values[trace.customdata])
-        places = (np.asarray(trace.text) - low) / (high - low) * len(SHADES)
-        assert (places >= shade - 1e-3).all() and (places <= shade + 1 + 1e-3).all()
-    assert bar.marker.showscale and (bar.marker.cmin, bar.marker.cmax) == (low, high) and bar.x == (None,)
-    assert [color for _, color in bar.marker.colorscale[::2]] == SHADES
-    legend = [trace.name for trace in traces if trace.showlegend]
-    assert len(legend) == len({*legend}) == len({trace.name for trace in traces})
 
 
 def test_the_last_query_has_a_star_and_numbered_rings_round_what_it_found(palette):

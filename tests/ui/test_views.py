@@ -20,8 +20,6 @@ from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Removed
-from genius.metrics.factor_agreement import REPORTED_AS
-from genius.reports import Column, Report, Table
 from genius.schema import RANKER_PARTS, GeneratedID, Hit, Item, LevelTrace, Modality, Query, SearchOptions, SearchResult
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
@@ -265,19 +263,6 @@ def test_others_have_no_key(monkeypatch):
     monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
     (others,) = codes_view.icicle_view(hierarchy(TABLE.match((0,))), True, {}, str)["children"]
     assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
-
-
-def test_factors_are_a_table_or_a_sentence():
-    columns = [Column("factor"), Column("items"), Column("values"), Column("level 1")]
-    tables = [
-        Table(REPORTED_AS + figure, columns, [["kind", 90, 4, value]])
-        for figure, value in (("alone", 0.4), ("in modality", 0.5), ("given prefix", None))
-    ]
-    report = Report("", "", "", "", tables)
-    shown = [[cell["text"] for cell in table["rows"][0][-2:]] for table in codes_view.factors_view(report)["tables"]]
-    assert shown == [["4", "0.4"], ["4", "0.5"], ["4", "–"]]
-    unknown = codes_view.factors_view(replace(report, tables=[]))
-    assert unknown["note"] and not unknown["tables"]
 
 
 # Collection

@@ -13,7 +13,6 @@ from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
 from genius.index.store import Index
 from genius.metrics.code_health import bucket_histogram, table_health
-from genius.reports import Missing, read_report
 from genius.schema import Modality
 from genius.trie.code_table import Matches, Pattern, at_level
 from genius.ui.codes import view
@@ -35,7 +34,7 @@ class CodesCallbacks:
     """The callbacks of one page. They keep nothing of a visitor, only what follows from the current index."""
 
     def __init__(self, context: Context):
-        self.engine, self.served = context.engine, context.served
+        self.engine = context.engine
         self.code_sizes = context.engine.index.code_sizes
         self.forced = context.engine.first_code_is_modality
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
@@ -138,12 +137,6 @@ class CodesCallbacks:
 
     def on_level_health(self):
         return self.health_of(self.engine.index)
-
-    def on_factors(self):
-        report = read_report(self.served.path, "retrieval")
-        if isinstance(report, Missing):
-            return {"tables": [], "note": f"{report.reason} {report.command}"}
-        return view.factors_view(report)
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table

@@ -57,8 +57,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
         table = Panel("codes-next", "common/table.js")
     with gr.Accordion("How well each level is used", open=False) as health_section:
         health = Panel("codes-health", "common/table.js")
-    with gr.Accordion("What the codes know about the items", open=False) as factors_section:
-        factors = Panel("codes-factors", "common/table.js")
 
     context.precompute.append(callbacks.prepare)
     shown = [summary, icicle, nearness, items, item_card, meaning, near, table]
@@ -84,4 +82,3 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     for panel in (nearness, items):
         item_card.show(panel.select)
     health_section.expand(callbacks.on_level_health, None, health, **LATEST_WITH_PROGRESS, show_progress_on=health)
-    factors_section.expand(callbacks.on_factors, None, factors, **LATEST_WITH_PROGRESS, show_progress_on=factors)

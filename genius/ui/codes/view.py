@@ -8,8 +8,6 @@ from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.distinctive_words import Word
 from genius.explore.hierarchy import Node
-from genius.metrics.factor_agreement import REPORTED_AS
-from genius.reports import Report
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
 from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
@@ -259,19 +257,3 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
         f"{percent(health['modality_purity'])} of the items.",
     )
     return {"tables": [of_levels, of_buckets]}
-
-
-def factors_view(report: Report) -> dict[str, Any]:
-    """How much the codes of each level tell about the items' factors, from the report of retrieval."""
-    tables = [
-        table(
-            measured.title.removeprefix(REPORTED_AS).capitalize(),
-            measured.headings(),
-            [cells(*row) for row in measured.texts()],
-            measured.note.replace("*", ""),
-        )
-        for measured in report.tables
-        if measured.title.startswith(REPORTED_AS)
-    ]
-    unknown = "The collection does not say what its items are made of (their factors), such as kind or color."
-    return {"tables": tables, "note": "" if tables else unknown}

@@ -66,32 +66,26 @@ class MapCallbacks:
         if last is None:
             return self.cached_map(index, name, color, level, queries)
         palette = self.palette_of(index)
-        cosines = palette.similarity(last.result.embedding)
-        own = (cosines,) if color == "query" else ()  # which nobody else has
-        figure, *described = (self.draw if own else self.cached_map)(index, name, color, level, queries, *own)
+        figure, *described = self.cached_map(index, name, color, level, queries)
         point_of = {int(row): point for point, row in enumerate(palette.rows) if row >= 0}
         results = [point_of.get(hit.row, -1) for hit in last.result.hits]
-        query = PlacedQuery(last.description, *nearest_points(cosines), results)
+        query = PlacedQuery(last.description, *nearest_points(palette.similarity(last.result.embedding)), results)
         traces = last_query_traces(query, palette.places(self.view_names.index(name)), palette.added)
         return figure | {"data": [*figure["data"], *traces]}, *described
 
-    def draw(
-        self, index: Index, name: str, color: str, level: float, queries: str, cosines: np.ndarray | None = None
-    ) -> tuple[Any, ...]:
-        """What `on_map` returns, without the visitor's query. cosines (m,): of a query, for color "query"."""
+    def draw(self, index: Index, name: str, color: str, level: float, queries: str) -> tuple[Any, ...]:
+        """What `on_map` returns, without the visitor's query."""
         number, palette = self.view_names.index(name), self.palette_of(index)
         groups, by_modality = self.groups(palette, color, level), color not in ("code", "dataset")
         places = palette.places(number)
-        drawing = Drawing(
-            self.maps, number, places, palette.modalities, groups, by_modality, cosines, queries, palette.added
-        )
+        drawing = Drawing(self.maps, number, places, palette.modalities, groups, by_modality, queries, palette.added)
         figure = map_figure(drawing).to_dict()
         if names := self.named_groups(palette):
             figure["data"].append(group_names(names, places))
         compared = self.maps.health and self.maps.views[number].depth == self.levels
         return (
             figure,
-            view.map_note(palette, number, self.levels, query_missing=color == "query" and cosines is None),
+            view.map_note(palette, number, self.levels),
             view.health_table(self.maps, index.n) if compared else None,
             view.group_table(groups, palette.modalities, group_colors(groups, by_modality)),
         )

@@ -8,11 +8,9 @@ Shapes: m items drawn, a of them that were added, the last ones; q queries drawn
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from plotly.colors import sample_colorscale
 from plotly.graph_objects import Figure, Scatter, Scattergl
 
 from genius.explore.map_colors import Group
@@ -26,7 +24,6 @@ UNGROUPED_COLOR, QUERY_COLOR, LAST_QUERY_COLOR = "#94a3b8", "#808794", "#e11d48"
 MAX_LARGE_POINTS, SMALL_POINT, LARGE_POINT = 20_000, 3, 4.5  # a number of points; sizes in pixels
 ADDED = "added since training"
 RING = 15  # pixels, round a result of the last query
-SHADES = sample_colorscale("Viridis", 8)  # of values, from the lowest to the highest
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class PlacedQuery:
 
 @dataclass(frozen=True)
 class Drawing:
-    """The content of a map: one view, its items colored by group or by a value."""
+    """The content of a map: one view, its items colored by group."""
 
     maps: Maps
     view: int
@@ -49,7 +46,6 @@ class Drawing:
     modalities: np.ndarray  # (m,)
     groups: Sequence[Group]  # of the items that are drawn
     by_modality: bool = False  # the groups are the modalities
-    values: np.ndarray | None = None  # (m,) instead of the colors of groups
     queries: str = "drawn"  # or "hidden", or "answers": with a line to the first answer that is drawn
     added: Sequence[str] = ()  # ids (a,)
 
@@ -58,8 +54,6 @@ def map_figure(drawing: Drawing) -> Figure:
     """Items below, queries over them; the visitor's last query, of `last_query_traces`, belongs on top."""
     places, query_places = drawing.places, drawing.maps.places[drawing.view][len(drawing.maps.keys) :]
     traces = _item_traces(drawing)
-    if drawing.values is not None:
-        traces = [_color_bar(*_valued_points(drawing)[1]), *traces]
     if drawing.queries != "hidden" and len(query_places):
         traces += _query_traces(drawing, places, query_places)
     traces += [_added_trace(drawing)] * bool(drawing.added)
@@ -120,21 +114,17 @@ def _item_traces(drawing: Drawing) -> list[dict[str, Any]]:
             these, kind = points[drawing.modalities[points] == modality], MODALITY_NAMES[modality]
             if not len(these):
                 continue
-            name = escaped(label or kind)
-            if drawing.values is None:
-                look = {"opacity": 0.3 if color == UNGROUPED_COLOR else 0.75}
-                hover = " · ".join(dict.fromkeys([name, kind]))
-            else:
-                look, hover = {"text": drawing.values[these]}, f"similarity %{{text:.3f}} · {kind}"
+            name = escaped(label)
+            hover = " · ".join(dict.fromkeys([name, kind]))
             traces.append(
-                look
-                | {
+                {
                     "type": "scattergl",
                     "x": places[these, 0],
                     "y": places[these, 1],
                     "customdata": these.astype(np.int32),
                     "mode": "markers",
                     "marker": {"symbol": MODALITY_SYMBOLS[modality], "size": size, "color": color},
+                    "opacity": 0.3 if color == UNGROUPED_COLOR else 0.75,
                     "name": name,
                     "legendgroup": name,
                     "showlegend": name not in named,
@@ -146,39 +136,9 @@ def _item_traces(drawing: Drawing) -> list[dict[str, Any]]:
 
 
 def _colored_points(drawing: Drawing) -> list[tuple[str, str, np.ndarray]]:
-    """(color, label, points) of each group, or of each shade of the values, without a label, the highest on top."""
-    if drawing.values is None:
-        colors = group_colors(drawing.groups, drawing.by_modality)
-        return [(color, group.label, group.members) for color, group in zip(colors, drawing.groups, strict=True)]
-    points, (low, high) = _valued_points(drawing)
-    shades = np.searchsorted(np.linspace(low, high, len(SHADES) + 1)[1:-1], drawing.values[points], side="right")
-    return [(color, "", points[shades == shade]) for shade, color in enumerate(SHADES)]
-
-
-def _valued_points(drawing: Drawing) -> tuple[np.ndarray, tuple[float, float]]:
-    """The points that are drawn, and the lowest and the highest of their values."""
-    points = np.concatenate([group.members for group in drawing.groups])
-    values = drawing.values[points]
-    return points, (float(values.min()), float(values.max()))
-
-
-def _color_bar(low: float, high: float) -> Scatter:
-    """The scale of the shades, which belongs to a trace without points."""
-    edges = np.linspace(0, 1, len(SHADES) + 1).tolist()
-    return Scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        showlegend=False,
-        marker={
-            "color": [low],
-            "cmin": low,
-            "cmax": high,
-            "colorscale": [[edge, color] for ends, color in zip(pairwise(edges), SHADES, strict=True) for edge in ends],
-            "showscale": True,
-            "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
-        },
-    )
+    """(color, label, points) of each group."""
+    colors = group_colors(drawing.groups, drawing.by_modality)
+    return [(color, group.label, group.members) for color, group in zip(colors, drawing.groups, strict=True)]
 
 
 def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray) -> list[Scattergl]:

@@ -12,12 +12,7 @@ from genius.ui.common.item_card import ItemCard
 from genius.ui.map.callbacks import BEFORE_AND_AFTER, MapCallbacks
 from genius.ui.map.view import view_label
 
-COLOR_CHOICES = [
-    ("Kind of item", "modality"),
-    ("Dataset", "dataset"),
-    ("Code", "code"),
-    ("Similarity to the last query", "query"),
-]
+COLOR_CHOICES = [("Kind of item", "modality"), ("Dataset", "dataset"), ("Code", "code")]
 QUERY_CHOICES = [("Hidden", "hidden"), ("Shown", "drawn"), ("With a line to their answer", "answers")]
 DRAG_CHOICES = [("Move", "pan"), ("Select", "lasso"), ("Scroll the page", "off")]
 # Until the map is drawn: a finger scrolls the page, as figure.js has it, or it could not leave the map.

@@ -30,14 +30,10 @@ def view_label(view: View, levels: int) -> str:
     return codes if view.contrastive else f"{codes}, without contrastive loss"
 
 
-def map_note(palette: Palette, number: int, levels: int, query_missing: bool) -> list[str]:
-    """A description of the map in sentences.
-
-    number: of the view. query_missing: it was to be colored by similarity to a query, but there is none.
-    """
+def map_note(palette: Palette, number: int, levels: int) -> list[str]:
+    """A description of the map in sentences. number: of the view."""
     maps, view = palette.maps, palette.maps.views[number]
-    sentences = ["There is no search yet, so the colors show the kind of item."] if query_missing else []
-    sentences += [
+    sentences = [
         "Click a point to see its item. To see many, choose Select in the settings and draw around them, or choose a "
         "color in the table.",
         _vectors_sentence(palette, view, levels),

@@ -113,13 +113,11 @@ def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
 
 
 @pytest.mark.slow
-def test_health_and_factors_open_with_a_table_or_a_sentence(opened):
+def test_health_opens_with_its_tables(opened):
     page = opened()
     page.get_by_role("button", name="How well each level is used").click()
     page.locator("#codes-health tbody tr").first.wait_for()
     assert page.locator("#codes-health table").count() == 2
-    page.get_by_role("button", name="What the codes know").click()
-    page.locator("#codes-factors .note", has_text="python -m genius.evaluation").wait_for()
 
 
 def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):

@@ -61,11 +61,6 @@ def click(page, number):
     page.mouse.click(at["x"], at["y"])
 
 
-def choose(page, name, option):
-    page.click(f"#map-{name} input")
-    page.locator(f"#map-{name}").get_by_role("option", name=option).click()
-
-
 def test_a_point_opens_its_card(opened, served):
     page = opened()
     click(page, 4)
@@ -127,7 +122,7 @@ def swipe(session, x, y):
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
+def test_the_last_query_is_shown_among_the_items(opened):
     page = opened()
     page.get_by_role("tab", name="Search").click()
     search(page, "a red dog")
@@ -144,5 +139,3 @@ def test_the_last_query_is_shown_among_the_items_and_colors_them(opened):
             abs(one[at] - other[at]) >= (one if one[at] < other[at] else other)[size] - 1
             for at, size in (("x", "width"), ("y", "height"))
         )
-    choose(page, "color", "Similarity")
-    page.locator("#map-figure .colorbar").wait_for()
