@@ -21,7 +21,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from genius.encoding.quantize import quantize_all
-from genius.errors import exit_on_user_error
 from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
@@ -31,14 +30,14 @@ from genius.search.beam import beam_search
 from genius.trie.ids import IDTable, expand_ranges
 from genius.trie.trie import Trie
 from training.checkpoint import Checkpoints, reseed
-from training.command_line import Arguments, parse_arguments
+from training.command_line import Arguments
 from training.curves import record_epoch
 from training.distributed import is_main, local_slice, local_weight, mean_over_processes, progress_bar
 from training.features import FeatureSet, training_features
 from training.optimization import adamw, bf16_where_fast, cosine, descend
 from training.pairs import split_batches, unseen_queries
 from training.settings import DecoderSettings
-from training.stage import publish, run_stage, seconds_per_step
+from training.stage import publish, seconds_per_step, stage_command
 
 WEIGHT_DECAY, BETAS, CLIP_GRAD_NORM = 1e-4, (0.9, 0.98), 1.0  # as published
 ALPHA = 2.0  # of Beta(α, α) in Eq. 11
@@ -231,5 +230,4 @@ QUERY_AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, DrawWeights], Tensor]] 
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        run_stage("decoder", train, parse_arguments("training.decoder", __doc__))
+    stage_command("decoder", train, __doc__)

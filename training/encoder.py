@@ -21,7 +21,7 @@ from timm.layers import convert_sync_batchnorm
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.feature_fusion import FeatureFusionEncoder
@@ -30,7 +30,7 @@ from genius.models.saving import round_to_eight_bit, round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.class_pictures import with_classes
-from training.command_line import Arguments, parse_arguments
+from training.command_line import Arguments
 from training.curves import record_epoch
 from training.distributed import broadcast_buffers, is_main, progress_bar, world_size
 from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputLoader, Inputs, InstructionSwaps
@@ -39,7 +39,7 @@ from training.optimization import WeightAverage, adamw, bf16_where_fast, contras
 from training.pairs import CandidateTable, Pairs
 from training.presets import SHIPPED, photo_run
 from training.settings import EncoderSettings
-from training.stage import publish, run_stage, seconds_per_step
+from training.stage import publish, seconds_per_step, stage_command
 from training.tower_features import statistics
 
 BETAS = (0.9, 0.98)  # of AdamW, as in UniIR
@@ -239,5 +239,4 @@ def validate(
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        run_stage("encoder", train, parse_arguments("training.encoder", __doc__))
+    stage_command("encoder", train, __doc__)

