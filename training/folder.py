@@ -105,8 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
     check_changes(options.set, options.train)
     with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
-        make_searchable(options.sources, arguments, options.set, options.train)
-    if is_main():
+        is_new = make_searchable(options.sources, arguments, options.set, options.train)
+    if is_main() and not is_new:
         with disk_errors_explained(options.run, RESUME):
             renew(Run(options.run), options.sources, arguments.collection, arguments.device)
     barrier()
@@ -143,18 +143,20 @@ def check_changes(changes: Sequence[str], learn: bool) -> None:
             raise UserError(f"--set {change}: nothing is trained with it; add --train")
 
 
-def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool) -> None:
-    """Do what is not done yet. changes: of settings, as --set takes them. learn: also train models on these sources.
+def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool) -> bool:
+    """Do what is not done yet; whether the sources were read. learn: also train models on them.
 
-    Raises UserError if the model cannot be loaded, a source cannot be used, or the run was made from other sources.
+    changes: of settings, as --set takes them. Raises UserError if the model cannot be loaded, a source cannot be used,
+    or the run was made from other sources.
     """
     path = arguments.run
     if is_main():
         restore(arguments.collection)
     barrier()
-    if not arguments.collection.exists():
-        for _, source in map(named, sources):
-            read_source(source)  # refuses a mistyped folder or a bad table while the run is as yet of no source
+    read = {}
+    if not arguments.collection.exists():  # refuses a mistyped folder while the run is as yet of no source
+        read = {source: read_source(source) for _, source in map(named, sources)}
+    is_new = bool(read)
     record_sources(Run(path), sources)
     try:
         encoded = is_done("encoder", arguments)
@@ -166,9 +168,9 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
         ) from None
     if not broadcast_object(encoded):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
-    if is_main() and not arguments.collection.exists():
+    if is_main() and is_new:
         Run(path).record(**{READ: state(sources)})
-        for row in build(sources, arguments.collection):
+        for row in build(sources, arguments.collection, read=read.__getitem__):
             print(row, flush=True)
     barrier()
     collection, dim = Collection(arguments.collection), embedding_dim(Run(path))
@@ -184,6 +186,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     barrier()
     if learn:
         train_own_models(arguments_for)
+    return is_new
 
 
 def print_unread_texts(collection: Collection) -> None:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,10 +54,12 @@ def build(
     destination: Path | str,
     benchmark: bool = False,
     known: Mapping[int, Mapping[Content, int]] | None = None,
+    read: Callable[[Path], Source] = read_source,
 ) -> list[RowCount]:
     """Write the sources (FOLDER or NAME=FOLDER) as one collection; they become datasets 0, 1, ….
 
     benchmark: by the rules of M-BEIR, see rules.py. known: by dataset, numbers that candidates keep.
+    read: gives what was read of a source before.
     What became of each file stands in the collection's files.tsv.
     The destination is created complete or not at all. Unreadable images are left out, but from a table of a benchmark.
     Raises UserError with the file, and the line in a table, of any other invalid input.
@@ -73,9 +75,7 @@ def build(
         return [
             row
             for number, (name, folder) in enumerate(folders)
-            for row in _write_dataset(
-                writer, Draft(number, (known or {}).get(number)), name, read_source(folder), benchmark
-            )
+            for row in _write_dataset(writer, Draft(number, (known or {}).get(number)), name, read(folder), benchmark)
         ]
 
 
