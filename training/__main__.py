@@ -7,13 +7,11 @@ python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start i
 accelerate launch -m training COLLECTION RUN.
 """
 
-import shlex
-
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
 from training import index
-from training.command_line import Arguments, parse_arguments
+from training.command_line import Arguments, parse_arguments, print_done
 from training.distributed import broadcast_object
 from training.stage import STAGES, only_trainer, pending_stages, run_stage
 
@@ -30,7 +28,7 @@ def train(arguments: Arguments) -> None:
             run_stage(name, STAGES[name].train, arguments)
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")
-    print(f"done: {shlex.join(['python', 'app.py', '--run', str(arguments.run)])}")
+    print_done(arguments.run)
 
 
 if __name__ == "__main__":

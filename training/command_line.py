@@ -16,7 +16,7 @@ from genius.run import Run
 from genius.runtime import usable_device
 from training.distributed import default_workers, init_distributed
 from training.presets import PHOTO_RUN, PRESETS, embedding_dim, photo_run, settings_for
-from training.settings import Settings, with_changes
+from training.settings import Settings, with_changes, with_values
 
 FURTHER = "shipped"  # the preset that begins with the shipped encoder
 FEW = 30_000  # pictures, too few to learn from random weights
@@ -86,7 +86,7 @@ def fitted(settings: Settings, collection: Collection) -> Settings:
     """With the checksum and dimension of the shipped encoder, and sizes that fit the collection."""
     photos = photo_run()
     items, pairs = (sum(1 for _ in some) for some in (collection.all_candidates(), collection.queries("train")))
-    settings = replace(settings, encoder=replace(settings.encoder, pretrained=photos.digest("encoder")))
+    settings = with_values(settings, {"encoder": {"pretrained": photos.digest("encoder")}})
     return settings_for(settings, embedding_dim(photos), items, pairs)
 
 

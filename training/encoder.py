@@ -9,6 +9,7 @@ import math
 import shutil
 import textwrap
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -67,9 +68,7 @@ def train(arguments: Arguments) -> None:
     if world_size() > 1 and torch.device(arguments.device).type == "cuda":  # on CPUs each normalizes over its slice
         encoder.clip = convert_sync_batchnorm(encoder.clip)
     encoder = encoder.to(arguments.device, memory_format=torch.channels_last)
-    checkpoints = None
-    if settings.epochs:
-        checkpoints = fit_encoder(encoder, collection, settings, seed, run, arguments.workers)
+    checkpoints = fit_encoder(encoder, collection, arguments) if settings.epochs else None
     round_weights(encoder, settings)
     publish(run, "encoder", partial(encoder.eval().cpu().save, half=settings.half, eight_bit=settings.eight_bit))
     if checkpoints is not None:
@@ -123,46 +122,41 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
         ) from error
 
 
-def fit_encoder(
-    encoder: Encoder, collection: Collection, settings: EncoderSettings, seed: int, run: Run, workers: int
-) -> Checkpoints:
+def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) -> Checkpoints:
     """Train every weight, or the heads alone behind locked towers. Returns the checkpoints, to be cleared."""
+    settings, seed = arguments.settings.encoder, arguments.settings.seed
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
-    pairs, val_pairs = splits
-    swaps = None
+    pairs, swaps = splits[0], None
     if settings.modality_weight:
         swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
-    checkpoints = Checkpoints(run.path, "encoder", settings, seed, pairs.training_digest, candidates.content_digest)
+    checkpoints = Checkpoints(
+        arguments.run, "encoder", settings, seed, pairs.training_digest, candidates.content_digest
+    )
     if settings.locked.enabled:
         heads = LockedEncoder(encoder, settings.locked.input_dropout)
-        loader = LockedLoader(collection, splits, settings, heads, swaps, run, seed, workers)
+        loader = LockedLoader(collection, splits, arguments, heads, swaps)
         if settings.image_tower:  # the heads are new, so they may take standardized outputs
             heads.standardize(statistics(loader.photographs), statistics(loader.text_outputs))
-        fit(heads, loader, pairs, val_pairs, settings, seed, run, checkpoints)
+        fit(heads, loader, splits, arguments, checkpoints)
         heads.fold()
     else:
         loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
-        loader = loader_class(collection, splits, settings, encoder, swaps, run.path / "cache", workers)
-        fit(encoder, loader, pairs, val_pairs, settings, seed, run, checkpoints)
+        loader = loader_class(collection, splits, arguments, encoder, swaps)
+        fit(encoder, loader, splits, arguments, checkpoints)
     return checkpoints
 
 
 def fit(
     encoder: Encoder | LockedEncoder,
     loader: InputLoader | LockedLoader,
-    pairs: Pairs,
-    val_pairs: Pairs,
-    settings: EncoderSettings,
-    seed: int,
-    run: Run,
+    splits: Sequence[Pairs],
+    arguments: Arguments,
     checkpoints: Checkpoints,
 ) -> None:
-    """Run settings.epochs epochs, from the last checkpoint if there is one.
-
-    In the end the encoder has the average of its weights, if the settings ask for it.
-    """
-    swaps = loader.swaps
+    """Run the epochs that are not done; in the end the encoder has the average of its weights, if it is asked for."""
+    settings, seed, swaps = arguments.settings.encoder, arguments.settings.seed, loader.swaps
+    pairs, val_pairs = splits
     average = WeightAverage(encoder, settings.average)
     model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
     optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
@@ -190,7 +184,7 @@ def fit(
         with average.averaged_weights():
             hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed)
         figures = {"loss": np.mean(losses), "val_hit_at_1": hit_at_1, "val_hit_at_5": hit_at_5}
-        record_epoch(run, "encoder", epoch, figures, started, pace)
+        record_epoch(Run(arguments.run), "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
     average.apply_averages()
 

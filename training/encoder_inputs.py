@@ -8,7 +8,6 @@ Shapes: b queries or candidates, i of them with an image, t with a text, d embed
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.schema import Item, Modality
 from genius.texts import normalize_text, query_text
+from training.command_line import Arguments
 from training.distributed import all_gather, local_slice, main_process_first
 from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized
 from training.pairs import CandidateTable, Pairs
@@ -161,25 +161,23 @@ class InputLoader:
         self,
         collection: Collection,
         splits: Sequence[Pairs],
-        settings: EncoderSettings,
+        arguments: Arguments,
         encoder: Encoder,
         swaps: InstructionSwaps | None,
-        cache: Path,
-        workers: int = 0,
     ):
         """Raises UserError for an image that cannot be opened."""
-        self.settings, self.encoder, self.swaps = settings, encoder, swaps
+        self.settings, self.encoder, self.swaps = arguments.settings.encoder, encoder, swaps
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
         squares = Squares(collection, round(MARGIN * self.side), encoder.config.preprocess["resize_mode"])
-        if settings.cache_images:
+        if self.settings.cache_images:
             paths = [item.image for item in self.items if item.image]
             paths += [image for pairs in splits for image in pairs.images if image]
             with main_process_first():
-                self.pixels = PixelCache(squares, paths, cache, workers)
+                self.pixels = PixelCache(squares, paths, arguments.run / "cache", arguments.workers)
         else:
-            self.pixels = OpenedPixels(squares, workers)
+            self.pixels = OpenedPixels(squares, arguments.workers)
 
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool

@@ -45,7 +45,7 @@ from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, settings_for
 from training.renewal import READ, renew, restore, state
-from training.settings import with_changes, with_stage_changes
+from training.settings import with_changes, with_stage_changes, with_values
 from training.stage import RESUME, is_done, only_trainer, run_stage
 from training.vectors import index_vectors
 
@@ -123,9 +123,9 @@ def stage_arguments(options: argparse.Namespace, device: torch.device) -> Argume
     model, weights = options.model, options.pretrained
     if not model:
         model, weights = SHIPPED, photo_run().digest("encoder")
-    encoder = replace(SMALL.encoder, architecture=model, pretrained=weights, epochs=0)
-    batched = replace(SMALL.features, batch=CPU_BATCH) if device.type == "cpu" else SMALL.features
-    settings = replace(SMALL, encoder=encoder, features=batched, seed=options.seed)
+    encoder = {"architecture": model, "pretrained": weights, "epochs": 0}
+    batch = {"batch": CPU_BATCH} if device.type == "cpu" else {}
+    settings = with_values(SMALL, {"encoder": encoder, "features": batch, "seed": options.seed})
     return Arguments(root, options.run, "folder", settings, str(device), default_workers(device))
 
 

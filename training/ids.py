@@ -44,7 +44,7 @@ from training.features import FeatureSet, share_features
 from training.maps import draw_vectors
 from training.pairs import CandidateTable, Pairs
 from training.presets import SMALL, settings_for
-from training.settings import with_stage_changes
+from training.settings import with_stage_changes, with_values
 from training.stage import RESUME, only_trainer, recorded_settings
 
 VALIDATED = 500  # items that choose the epoch, where there are no queries
@@ -86,12 +86,10 @@ def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: i
     new.publish(PART, write, ("encoder", "fusion", "quantizer"))
 
     data, val, rows = query_sets(run, new, index) or item_sets(index, seed)
-    settings = settings_for(replace(SMALL, seed=seed), index.config.dim, index.n, len(data.pairs)).decoder
+    settings = settings_for(replace(SMALL, seed=seed), index.config.dim, index.n, len(data.pairs))
     shape = {"levels": len(sizes), "sizes": sizes, "geometry": False}
-    settings = replace(
-        settings, decoder=replace(settings.decoder, **shape), decoder_weights=(1.0,), self_queries=rows is not None
-    )
-    settings = with_stage_changes(replace(SMALL, decoder=settings), *changes).decoder
+    learning = {"decoder": shape, "decoder_weights": (1.0,), "self_queries": rows is not None}
+    settings = with_stage_changes(with_values(settings, {"decoder": learning}), *changes).decoder
     by_candidate = codes if rows is None else codes[rows]
     targets = TargetIDs(by_candidate, None, new.digest("fusion"), origin)
     model, checkpoints = decoder.fit(new, data, val, targets, settings, seed, device)

@@ -21,14 +21,13 @@ from genius.index.segments import ConcatenatedArray
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder, Features
 from genius.models.heads import fold_standardization
-from genius.run import Run
 from genius.texts import normalize_text, query_text
 from training.class_pictures import class_outputs, picture_rows
+from training.command_line import Arguments
 from training.distributed import barrier, is_main, local_slice
 from training.encoder_inputs import OWN_INSTRUCTION, Inputs, InstructionSwaps, needed_items
 from training.features import fill_files
 from training.pairs import Pairs, draw_phrasings
-from training.settings import EncoderSettings
 from training.tower_features import NAMES, Tower, Views, source_of
 
 BATCH = 64  # views of images, or texts, that pass a tower together
@@ -136,30 +135,28 @@ class LockedLoader:
         self,
         collection: Collection,
         splits: Sequence[Pairs],
-        settings: EncoderSettings,
+        arguments: Arguments,
         encoder: LockedEncoder,
         swaps: InstructionSwaps | None,
-        run: Run,
-        seed: int,
-        workers: int = 0,
     ):
         """splits: the training queries, then those of validation, which are encoded with one phrasing.
 
         Computes the outputs that the run lacks. Raises UserError if the collection has no images or no texts.
         """
+        settings, seed = arguments.settings.encoder, arguments.settings.seed
         self.settings, self.encoder, self.swaps, self._splits = settings, encoder, swaps, splits
         bridge = encoder.encoder.config.model.get("bridge")
         of_classes = ClassTexts.of(bridge["labels"]) if bridge else ClassTexts([], [])
         self.candidate_rows, self.items = needed_items(collection, splits)
         paths = self._number_images(collection)
         texts = self._number_texts(collection, of_classes, np.random.default_rng(seed))
-        folder, views, nothing = run.path / "towers", Views(collection, settings, seed), EncoderFeatureCache(keep=0)
+        folder, views = arguments.run / "towers", Views(collection, settings, seed)
 
         def files(kind: str, names: list[str], inputs: list[tuple[str | None, list[str]]], array: str) -> FeatureFiles:
             source = source_of(encoder.encoder, kind, names, collection, settings, seed)
-            n, tower = len(inputs), Tower(encoder.encoder, kind)
+            n, tower, nothing = len(inputs), Tower(encoder.encoder, kind), EncoderFeatureCache(keep=0)
             outputs, _ = fill_files(
-                folder / kind, source, inputs, n, 1, tower, views, BATCH, workers, nothing, (array,)
+                folder / kind, source, inputs, n, 1, tower, views, BATCH, arguments.workers, nothing, (array,)
             )
             if is_main():
                 write_json(folder / kind / NAMES, names)

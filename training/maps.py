@@ -18,7 +18,7 @@ Shapes: m items drawn, q queries drawn, p points, g distinct vectors, d dim, M l
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -48,7 +48,7 @@ from training.curves import read_health
 from training.distributed import run_alone
 from training.features import finished_features, share_features
 from training.pairs import CandidateTable
-from training.settings import Settings
+from training.settings import Settings, with_values
 from training.stage import is_done, only_trainer, recorded_settings, run_stage
 
 MAX_ITEMS, MAX_QUERIES = 100_000, 2_000  # on a map
@@ -204,8 +204,8 @@ def train_without_contrast(run: Run, collection: Collection, settings: Settings,
 
     The last epoch is kept: validation would prefer the one nearest to the start. A finished training is not repeated.
     """
-    without_contrast = replace(settings.quantizer, contrastive_weight=0.0, keep_best=False, patience=0)
-    settings = replace(settings, quantizer=without_contrast)
+    without_contrast = {"contrastive_weight": 0.0, "keep_best": False, "patience": 0}
+    settings = with_values(settings, {"quantizer": without_contrast})
     arguments = Arguments(collection.root, run.path / SIDE, "", settings, device)
     try:
         done = is_done("quantizer", arguments) and Run(arguments.run).digest("encoder") == run.digest("encoder")

@@ -11,7 +11,6 @@ earlier heads, see training/photos/__main__.py. `shipped` begins with the models
 import json
 import math
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 from genius.errors import UserError
@@ -31,16 +30,6 @@ PRESETS: dict[str, Settings] = {}  # each of the file is based on an earlier one
 for _name, _changes in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
     PRESETS[_name] = with_values(PRESETS.get(_changes.pop("based_on", ""), Settings()), _changes)
 PAPER, SMALL, PHOTOS, TOY = (PRESETS[name] for name in ("paper", "small", "photos", "toy"))
-PRESETS["shipped"] = replace(  # the heads of the shipped encoder are trained further; see also `settings_for`
-    PHOTOS,
-    encoder=replace(
-        PHOTOS.encoder,
-        image_tower="",
-        text_tower="",
-        architecture=SHIPPED,
-        locked=replace(PHOTOS.encoder.locked, class_pictures=0),  # codes are of the collection alone
-    ),
-)
 
 
 def photo_run() -> Run:
@@ -71,23 +60,10 @@ def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settin
         "codebook_size": min(max(codes, MIN_CODES), MAX_CODES),
         "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MAX_LEVELS),
     }
-    quantizer, decoder = settings.quantizer, settings.decoder
-    return replace(
-        settings,
-        quantizer=replace(
-            quantizer,
-            fusion=replace(quantizer.fusion, dim=dim, branch=2 * dim, hidden=4 * dim),
-            quantizer=replace(quantizer.quantizer, **size),
-            **epochs_for(QUANTIZER_SAMPLES, pairs),
-            upsample_to=0,
-        ),
-        decoder=replace(
-            decoder,
-            decoder=replace(decoder.decoder, **size),
-            **epochs_for(DECODER_SAMPLES, pairs + items),
-            upsample_to=0,
-        ),
-    )
+    fusion = {"dim": dim, "branch": 2 * dim, "hidden": 4 * dim}
+    quantizer = {"fusion": fusion, "quantizer": size, "upsample_to": 0} | epochs_for(QUANTIZER_SAMPLES, pairs)
+    decoder = {"decoder": size, "upsample_to": 0} | epochs_for(DECODER_SAMPLES, pairs + items)
+    return with_values(settings, {"quantizer": quantizer, "decoder": decoder})
 
 
 def epochs_for(samples: int, pairs: int) -> dict[str, int]:

@@ -13,7 +13,7 @@ from genius.models.encoder import Encoder
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.run import Run
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY, train_stage
+from tests.training.tiny import TINY, arguments, train_stage
 from training import encoder, encoder_inputs, image_augmentation
 from training.ablations.variants import ENCODERS
 from training.curves import read_curves
@@ -54,7 +54,7 @@ def test_other_positives_are_negatives_unless_they_are_masked(collection, tmp_pa
 
 def test_an_encoder_limited_to_rows_sees_their_queries_alone(collection, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(encoder, "fit", lambda model, loader, pairs, val_pairs, *_: seen.extend((pairs, val_pairs)))
+    monkeypatch.setattr(encoder, "fit", lambda model, loader, splits, *_: seen.extend(splits))
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
     row = int(pairs.rows[-1])
     trained(collection, tmp_path, replace(TINY.encoder, rows=(f"{pairs.tasks[row]}:{pairs.datasets[row]}",)))
@@ -105,7 +105,8 @@ def test_two_processes_embed_the_inputs_that_one_does(collection, tmp_path, monk
     settings = settings_of("CLIP-FF", replace(PLAIN, augment=False))
     model = FeatureFusionEncoder.over(encoder.new_encoder(settings), 2).eval()
     pairs = Pairs.read(collection, "train", CandidateTable.read(collection))
-    loader = FeatureFusionLoader(collection, [pairs], settings, model, None, tmp_path)
+    given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
+    loader = FeatureFusionLoader(collection, [pairs], given, model, None)
     queries = np.arange(len(pairs))[::2][:9]  # of all rows, whose targets are images, texts and both
 
     def embedded() -> torch.Tensor:

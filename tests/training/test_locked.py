@@ -19,7 +19,7 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Item, LabeledQuery, Modality
 from tests.search.tiny import tiny_encoder
-from tests.training.tiny import TINY, Killed, killed_while, train_stage
+from tests.training.tiny import TINY, Killed, arguments, killed_while, train_stage
 from tests.training.tiny_towers import COLORS, locked_settings, write_towers
 from training import features, tower_features
 from training.curves import read_curves
@@ -199,7 +199,8 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     splits = [Pairs.read(collection, split, candidates) for split in ("train", "val")]
     model = LockedEncoder(new_encoder(settings))
     swaps = InstructionSwaps(collection, splits[0], candidates, settings, model.dim)
-    loader = LockedLoader(collection, splits, settings, model, swaps, Run(tmp_path), 0)
+    given = arguments(collection, tmp_path, replace(TINY, encoder=settings))
+    loader = LockedLoader(collection, splits, given, model, swaps)
     pairs, queries = splits[0], np.arange(len(splits[0]))
 
     ((inputs, _),) = loader.load_pairs(pairs, [queries], np.random.default_rng(0), training=True)

@@ -45,7 +45,7 @@ from training.command_line import Arguments
 from training.decoder import TargetIDs
 from training.features import FeatureSet, feature_folders, share_features
 from training.pairs import CandidateTable
-from training.settings import Settings
+from training.settings import Settings, with_values
 from training.stage import is_done, records_stamp, run_stage
 
 FOLDER, RESULTS, SCHEME = "ablations", "results", "scheme.npz"
@@ -126,7 +126,7 @@ class Trainer:
         ids, code_sizes = self._make_ids(training, seed, work)
         settings = training.settings.decoder
         if training.scheme:
-            settings = replace(settings, decoder=replace(settings.decoder, levels=len(code_sizes), sizes=code_sizes))
+            settings = with_values(settings, {"decoder": {"levels": len(code_sizes), "sizes": code_sizes}})
         data, val = self._features(work)
         model, _ = decoder.fit(Run(work / training.key), data, val, ids, settings, seed, self.device)
         if training.scheme:  # z is the encoder's own embedding, as for the IDs of other retrievers

@@ -10,7 +10,7 @@ Tables with S are those of the supplement; published figures of S7, S8 and S9 ar
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from genius.evaluation.paper import (
     recalls,
 )
 from training.checkpoint import fingerprint
-from training.settings import Settings, with_stage_changes
+from training.settings import Settings, with_stage_changes, with_values
 
 FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
@@ -108,10 +108,10 @@ class Variant:
     def training(self, base: Settings) -> Training:
         """base: the settings of a run with BASE. The decoder's sizes follow the quantizer's."""
         settings = with_stage_changes(base, *self.changes(base))
-        quantizer, decoder = settings.quantizer.quantizer, settings.decoder.decoder
+        quantizer = settings.quantizer.quantizer
         sizes = quantizer.code_sizes if quantizer.modality_code == "none" else ()
-        decoder = replace(decoder, levels=quantizer.levels, codebook_size=quantizer.codebook_size, sizes=sizes)
-        settings = replace(settings, decoder=replace(settings.decoder, decoder=decoder))
+        decoder = {"levels": quantizer.levels, "codebook_size": quantizer.codebook_size, "sizes": sizes}
+        settings = with_values(settings, {"decoder": {"decoder": decoder}})
         settings.check()
         return Training(settings, self.scheme, encoder=not self.beams)
 
