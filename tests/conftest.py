@@ -53,18 +53,33 @@ def collection(tmp_path_factory):
     return write_micro_collection(tmp_path_factory.mktemp("micro") / "collection")
 
 
+@pytest.fixture(scope="session")
+def profile(tmp_path_factory):
+    """What a visitor's browser keeps on disk: above all the page's scripts, compiled."""
+    return tmp_path_factory.mktemp("profile")
+
+
 @pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium, the system's or playwright's own. Not longer than a module: an event loop comes with it."""
+def context(profile):
+    """The visitor of headless Chromium, the system's or playwright's own: a browser with a profile.
+
+    Not longer than a module: an event loop comes with it.
+    """
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with api.sync_playwright() as playwright:
         programs = [*map(shutil.which, BROWSERS), playwright.chromium.executable_path]
         program = next((program for program in programs if program and Path(program).exists()), None)
         if program is None:
             pytest.skip("no Chromium on this machine; install it to run the browser tests")
-        running = playwright.chromium.launch(executable_path=program, args=BROWSER_FLAGS)
-        yield running
-        running.close()
+        opened = playwright.chromium.launch_persistent_context(profile, executable_path=program, args=BROWSER_FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def browser(context):
+    """For contexts of other visitors, or of other devices; they keep nothing."""
+    return context.browser
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -80,13 +80,6 @@ def ask(served):
     return call
 
 
-@pytest.fixture(scope="module")
-def context(browser):
-    """What the visitors of a module use one after the other: it has the page's scripts from the second visit on."""
-    with browser.new_context() as opened:
-        yield opened
-
-
 @pytest.fixture
 def visit(browser, context, served):
     """Open the page, each time as another visitor.
