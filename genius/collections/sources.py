@@ -1,7 +1,7 @@
 """Read a source: a folder of images, with or without a table that describes them, or the table itself, or a dataset.
 
 The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `metadata` files in its folders, or
-Karpathy's JSON file (karpathy.py), or one text file beside each image. README.md lists its fields.
+Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
 """
 
 import posixpath
@@ -18,11 +18,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAda
 from genius.collections.arrow import MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.folders import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
-from genius.collections.karpathy import find_karpathy, karpathy_rows
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
+from genius.collections.tables import KARPATHY, Cells, names_images, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
-from genius.collections.tables import Cells, names_images, table_rows
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
@@ -92,15 +91,13 @@ def read_source(root: Path) -> Source:
     if not root.is_dir():
         raise UserError(f"{root} is not a folder of images, nor a table of them ({', '.join(TABLES)})")
     folder, notes = Folder(root), list[str]()
-    karpathy, tables = find_karpathy(root), chosen or _find_tables(root, folder)
+    tables = chosen or _find_tables(root, folder)
     texts = {PAIRS, *tables}  # files that are used, besides images
     records, missing = list[Record](), list[Record]()
-    if karpathy and not tables:
-        records = _merge(folder, karpathy, karpathy_rows(karpathy), missing, notes, PurePosixPath())
     for name in tables:
         rows = table_rows(root / name, notes, folder.names_picture)
         records += _merge(folder, root / name, rows, missing, notes, PurePosixPath(name).parent)
-    table = root / tables[0] if tables else karpathy
+    table = root / tables[0] if tables else None
     if table is None:
         records = [Record(id=path, image=path, line=0) for path in folder.images]
         texts |= _read_captions(folder, records, notes)
@@ -141,7 +138,10 @@ def _find_tables(root: Path, folder: Folder) -> list[str]:
     files = [name for name in sorted(folder.files) if name != PAIRS]
     here = [name for name in files if "/" not in name]
     tables = [name for name in here if name.lower().endswith(TABLES)]
-    if not tables and find_karpathy(root) is None:
+    karpathy = [name for name in here if name in KARPATHY]
+    if not tables and len(karpathy) == 1:
+        return karpathy
+    if not tables:
         others = [name for name in here if name.lower().endswith((".txt", ".json"))]
         tables = [name for name in others if names_images(root / name, folder.names_picture)]
     if len(tables) > 1:

@@ -1,4 +1,5 @@
-"""Read the table of a source: CSV as spreadsheets write it, JSONL or Parquet, with the names people give to columns."""
+"""Read the table of a source: CSV as spreadsheets write it, JSONL or Parquet, with the names people give to columns; or
+Karpathy's splits of Flickr8k, Flickr30K and MSCOCO."""
 
 import csv
 import io
@@ -17,6 +18,7 @@ from genius.errors import quoted
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 JSON = (".jsonl", ".json")
+KARPATHY = tuple(f"dataset{name}.json" for name in ("", "_flickr8k", "_flickr30k", "_coco"))
 SEPARATORS = ",;\t|"  # of a CSV file's cells
 COLUMNS = {  # field -> the names of its columns, the best first
     "image": ["img_path", "image", "file", "image_path", "file_name", "path", "file_path"]
@@ -77,6 +79,8 @@ def _rows(table: Path, notes: list[str]) -> Iterator[Row]:
     text, page = decoded(file_bytes(table), table)
     if page:
         notes.append(code_page_note(table.name, page))
+    if table.name in KARPATHY:
+        return _karpathy_rows(table, text)
     if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
         return _listed(table, text)
     lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
@@ -93,6 +97,20 @@ def _listed(table: Path, text: str) -> Iterator[Row]:
         raise LineError(table, 0, f"the file is not JSON ({error})") from None
     for number, record in enumerate(records, 1):
         yield number, parse_object(table, number, json.dumps(record))
+
+
+def _karpathy_rows(table: Path, text: str) -> Iterator[Row]:
+    """Its images, by number; `restval`, the part of MSCOCO's validation images that is trained on, is train."""
+    try:
+        for number, image in enumerate(json.loads(text)["images"], 1):
+            path = "/".join(filter(None, (image.get("filepath"), image["filename"])))
+            captions = [sentence["raw"] for sentence in image["sentences"]]
+            split = "train" if image["split"] == "restval" else image["split"]
+            yield number, {"filename": path, "captions": captions, "split": split}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        expected = '{"images": [{"filename": …, "split": …, "sentences": [{"raw": …}]}]}'
+        message = f"expected {expected}, the layout of Karpathy’s splits ({error})"
+        raise LineError(table, 0, message) from None
 
 
 def _recognized(

@@ -23,9 +23,8 @@ FATES = {
 }
 STEPS = np.array([1e-6, 1e-4, 0.01, 0.1, 0.5])  # probabilities at which edges become thicker
 WIDTHS = np.array([0.5, 1, 1.8, 3, 4.5, 6.5])  # pixels
-FEW, FEWEST = 20, 8  # prefixes per level: the most with labels; the fewest that space is reserved for
-ROW, THIN = 28, 12  # pixels per prefix: with labels; without
-CROWDED = 0.5  # scale of lines and points without labels
+FEWEST = 8  # prefixes of a level that space is reserved for
+ROW = 28  # pixels per prefix
 BARS, AROUND, LABEL, ROOT = 90, 70, 11, -0.75  # pixels; pixels; pixels; position on the axis of levels
 ROOTED = Scatter(
     x=[ROOT],
@@ -46,11 +45,9 @@ def beam_figure(tree: BeamTree, codes: Sequence[int], first_codes: Sequence[str]
     """
     rows, marked = _rows(tree), np.zeros(len(tree), dtype=bool)
     marked[tree.lineage(codes)] = True
-    tallest = int(rows.max()) + 1
-    scale = 1 if tallest <= FEW else CROWDED
     return Figure(
-        [*_edges(tree, rows, marked, scale), ROOTED, *_points(tree, rows, marked, scale, first_codes), _bars(tree)],
-        _layout(tree.levels, tallest),
+        [*_edges(tree, rows, marked), ROOTED, *_points(tree, rows, marked, first_codes), _bars(tree)],
+        _layout(tree.levels, int(rows.max()) + 1),
     )
 
 
@@ -69,7 +66,7 @@ def format_softmax(share: float) -> str:
 
 def _layout(levels: int, tallest: int) -> dict[str, object]:
     rows = max(tallest, FEWEST) + 0.5
-    height = BARS + rows * (ROW if tallest <= FEW else THIN)
+    height = BARS + rows * ROW
     bars = 1 - BARS / height  # where the bars begin
     return {
         "height": height + AROUND,
@@ -108,7 +105,7 @@ def _rows(tree: BeamTree) -> np.ndarray:
     return np.arange(len(tree)) - np.searchsorted(tree.level, tree.level)
 
 
-def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -> list[Scatter]:
+def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray) -> list[Scatter]:
     """One trace with gaps per color and width; the highlighted lineage is on top."""
     begun = tree.parent >= 0
     x = np.stack([np.where(begun, tree.level - 1.0, ROOT), tree.level, np.full(len(tree), np.nan)], axis=1)
@@ -120,14 +117,12 @@ def _edges(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float) -
             these = (marked == ours) & (thickness == number)
             if these.any():
                 at = {"x": x[these].ravel(), "y": y[these].ravel()}
-                stroke = {"color": color, "width": width * scale}
+                stroke = {"color": color, "width": width}
                 lines.append(Scatter(at, mode="lines", hoverinfo="skip", line=stroke))
     return lines
 
 
-def _points(
-    tree: BeamTree, rows: np.ndarray, marked: np.ndarray, scale: float, first_codes: Sequence[str]
-) -> list[Scatter]:
+def _points(tree: BeamTree, rows: np.ndarray, marked: np.ndarray, first_codes: Sequence[str]) -> list[Scatter]:
     """One trace per fate, and one for the highlighted lineage of each fate."""
     prefixes = tree.prefixes()
     points = []
@@ -135,20 +130,19 @@ def _points(
         these = np.flatnonzero((tree.fate == fate) & (marked == ours)).tolist()
         if these:
             codes = [prefixes[number] for number in these]
-            rim = {"width": 1.5 * scale, "color": color}
             points.append(
                 Scatter(
                     x=tree.level[these],
                     y=rows[these],
                     name=FATES[fate],
-                    mode="markers+text" if scale == 1 else "markers",
+                    mode="markers+text",
                     text=[first_codes[prefix[0]] if len(prefix) == 1 else str(prefix[-1]) for prefix in codes],
                     textposition="top center",
                     textfont={"size": LABEL},
                     hoverinfo="text",
                     hovertext=[_hover(tree, number, prefix) for number, prefix in zip(these, codes, strict=True)],
                     customdata=[".".join(map(str, prefix)) for prefix in codes],
-                    marker={"symbol": symbol, "size": size * scale, "color": color, "line": rim},
+                    marker={"symbol": symbol, "size": size, "color": color, "line": {"width": 1.5, "color": color}},
                 )
             )
     return points

@@ -17,7 +17,7 @@ from genius.errors import UserError
 from genius.index.store import Index
 from genius.schema import Modality, SearchOptions
 from genius.search.checks import checked_options
-from genius.search.dense import build_hnsw, flat_search, hnsw_bytes
+from genius.search.dense import Progress, build_hnsw, flat_search, hnsw_bytes
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
@@ -68,7 +68,6 @@ REPEATS = 3  # the median is reported
 SLOW = 500  # milliseconds; a slower system runs only once
 MAX_GRAPH_BYTES = 4 * 10**9  # any visitor can have the graph built: 1.2 million items of d = 768
 
-Progress = Callable[[int], None]  # called with the number of items read
 Answer = tuple[np.ndarray, np.ndarray, dict[str, float]]  # cosines and rows (1, k), and milliseconds by stage
 
 
@@ -149,7 +148,7 @@ class Comparison:
                 if self.hnsw_problem:
                     raise UserError(self.hnsw_problem)
                 index = self.engine.index
-                self._graph = build_hnsw(_WithProgress(index.embeddings, progress))
+                self._graph = build_hnsw(index.embeddings, progress)
                 self._graph_index = weakref.ref(index)
             return self._graph
 
@@ -209,22 +208,6 @@ def rank_agreement(by_system: Sequence[SystemResults]) -> Agreement:
         common / np.maximum(np.maximum(sizes[:, None], sizes), 1),
         np.where(common > 0, moved / np.maximum(common, 1), np.nan),
     )
-
-
-class _WithProgress:
-    """Embeddings (n, d) that report how many rows were read."""
-
-    def __init__(self, embeddings: np.ndarray, progress: Progress):
-        self.embeddings, self.progress, self.shape = embeddings, progress, embeddings.shape
-        self.read = 0
-
-    def __len__(self) -> int:
-        return len(self.embeddings)
-
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        self.read += len(rows)
-        self.progress(self.read)
-        return self.embeddings[rows]
 
 
 def _timed(search: Callable[..., tuple[np.ndarray, np.ndarray]], *args: object, **kwargs: object) -> Answer:

@@ -3,7 +3,6 @@
 Shapes: n items of the index, m requested items, d embedding dim.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,23 +70,13 @@ def dense_ranks(embeddings: np.ndarray, query: np.ndarray, rows: np.ndarray) -> 
     query = query.astype(np.float32)
     asked, place = np.unique(_cosines(embeddings[rows], query), return_inverse=True)  # ascending
     above = np.zeros(len(asked) + 1, dtype=np.int64)  # histogram of items by how many asked cosines they exceed
-    sampled = 0
-    for part in _scanned(len(embeddings)):
-        exceeded = np.searchsorted(asked, _cosines(embeddings[part], query))
-        above += np.bincount(exceeded, minlength=len(above))
-        sampled += len(exceeded)
+    compared = np.arange(len(embeddings))
+    if len(embeddings) > EXACT_ITEMS:
+        compared = (np.linspace(0, len(embeddings) - RUN, SAMPLE // RUN).astype(int)[:, None] + np.arange(RUN)).ravel()
+    for part in np.array_split(compared, -(-len(compared) // BLOCK_ROWS)):
+        above += np.bincount(np.searchsorted(asked, _cosines(embeddings[part], query)), minlength=len(above))
     larger = above[::-1].cumsum()[::-1][1:]  # for each asked cosine: number of items above it
-    return 1 + larger[place] * len(embeddings) // sampled
-
-
-def _scanned(n: int) -> Iterator[slice | np.ndarray]:
-    """Yield the rows to read in blocks: all n, or a sample."""
-    if n <= EXACT_ITEMS:
-        yield from (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
-        return
-    starts = np.linspace(0, n - RUN, SAMPLE // RUN).astype(np.int64)
-    for part in np.array_split(starts, -(-SAMPLE // BLOCK_ROWS)):
-        yield (part[:, None] + np.arange(RUN)).ravel()
+    return 1 + larger[place] * len(embeddings) // len(compared)
 
 
 def _cosines(embeddings: np.ndarray, query: np.ndarray) -> np.ndarray:

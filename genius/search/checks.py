@@ -39,7 +39,7 @@ def checked_options(options: SearchOptions) -> SearchOptions:
         )
     if not isinstance(options.prefix, tuple) or not all(type(code) is int for code in options.prefix):
         raise UserError(f"The prefix must be a tuple of codes, not {quoted(options.prefix)}.")
-    return replace(options, beams=_whole_number("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k))
+    return replace(options, beams=whole_number("beam size", options.beams, MAX_BEAMS), k=checked_k(options.k))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def resolve_options(options: SearchOptions, has_ranker: bool, decoder_weight: fl
 
 def checked_k(k: int) -> int:
     """The number of results. Raises UserError with its range."""
-    return _whole_number("number of results", k, MAX_RESULTS)
+    return whole_number("number of results", k, MAX_RESULTS)
 
 
 def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
@@ -113,10 +113,10 @@ def check_query(query: Query) -> None:
         raise UserError("Type a description, add a picture, or both.")
 
 
-def _whole_number(name: str, value: object, maximum: int) -> int:
-    """A slider may send 10.0 for 10."""
-    if not _is_number(value) or not 1 <= value <= maximum or value != int(value):
-        raise UserError(f"The {name} must be a whole number from 1 to {maximum}, not {quoted(value)}.")
+def whole_number(name: str, value: object, maximum: int, minimum: int = 1) -> int:
+    """The number, of which a slider may send 10.0 for 10. Raises UserError with its name and range."""
+    if not _is_number(value) or not minimum <= value <= maximum or value != int(value):
+        raise UserError(f"The {name} must be a whole number from {minimum} to {maximum:,}, not {quoted(value)}.")
     return int(value)
 
 

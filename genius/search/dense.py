@@ -6,7 +6,7 @@ from the same embeddings.
 Axes: n items, b queries, d dim, k results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import faiss
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from genius.index.segments import Vectors
 
 BLOCK = 16_384  # vectors in memory at once
+Progress = Callable[[int], None]  # called with the number of items that were added
 LINKS = 32  # neighbors of a node of HNSW, M of its paper (Malkov and Yashunin 2018); twice as many on the lowest level
 
 
@@ -36,10 +37,10 @@ def flat_search(
     return best, found
 
 
-def build_hnsw(embeddings: Vectors) -> faiss.IndexHNSWFlat:
+def build_hnsw(embeddings: Vectors, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:
     """A hierarchical navigable small-world graph. Set `index.hnsw.efSearch` to search."""
     index = faiss.IndexHNSWFlat(embeddings.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
-    add_all(index, embeddings)
+    add_all(index, embeddings, progress)
     return index
 
 
@@ -65,10 +66,11 @@ def build_ivf_pq(embeddings: Vectors, lists: int, code_bytes: int, training: int
     return index
 
 
-def add_all(index: faiss.Index, embeddings: Vectors) -> None:
+def add_all(index: faiss.Index, embeddings: Vectors, progress: Progress = lambda items: None) -> None:
     """Add all embeddings (n, d) in float32, block by block."""
     for part in _parts(np.arange(len(embeddings))):
         index.add(_float32(embeddings[part]))
+        progress(index.ntotal)
 
 
 def _parts(numbers: np.ndarray) -> Iterator[np.ndarray]:

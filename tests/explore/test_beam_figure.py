@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -82,18 +80,3 @@ def test_bars_show_the_masked_mass_of_each_level(tree):
 )
 def test_shares_are_not_rounded_to_zero_or_one(share, words):
     assert format_probability(share) == words
-
-
-def test_a_large_tree_has_no_labels(tree):
-    many = 60
-    crowded = replace(
-        tree,
-        **{
-            name: np.concatenate([getattr(tree, name), np.repeat(getattr(tree, name)[-1:], many)])
-            for name in vars(tree)
-            if name != "mass"
-        },
-    )
-    few, large = (beam_figure(each, (), NAMES) for each in (tree, crowded))
-    assert {trace.mode for trace in few.data if trace.customdata is not None} == {"markers+text"}
-    assert {trace.mode for trace in large.data if trace.customdata is not None} == {"markers"}

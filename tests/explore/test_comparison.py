@@ -99,7 +99,7 @@ def test_a_slow_system_runs_once_and_a_fast_one_three_times(comparison, vectors,
 
 def test_the_graph_is_built_once_and_only_on_request(engine, comparison, vectors, monkeypatch):
     built, read = [], []
-    monkeypatch.setattr(compare, "build_hnsw", lambda embeddings: built.append(1) or build_hnsw(embeddings))
+    monkeypatch.setattr(compare, "build_hnsw", lambda *given: built.append(1) or build_hnsw(*given))
     assert HNSW not in [one.system for one in comparison.search(*vectors, 3, 4, hnsw=False)]
     assert not built and not comparison.built
     threads = [threading.Thread(target=comparison.build, args=[read.append]) for _ in range(3)]
@@ -121,7 +121,7 @@ def test_when_items_were_removed_the_graph_and_the_index_before_go_first(tmp_pat
     gc.collect()
     assert index() is None
 
-    def build(embeddings):
+    def build(embeddings, progress):
         gc.collect()
         present.append(graph())
         return build_hnsw(embeddings)

@@ -53,18 +53,6 @@ def matching(engine, pattern):
     return np.flatnonzero((codes[:, wanted] == [pattern[level] for level in wanted]).all(1))
 
 
-def test_a_level_offers_its_codes_and_one_of_them_opens_whatever_comes_before(tab, engine):
-    choices = tab("on_level", 1).choices
-    codes = engine.index.codes(range(engine.index.n))[:, 1]
-    assert {code for _, code in choices} == set(codes.tolist())
-    label, code = choices[0]
-    assert label == f"{code} — {np.bincount(codes).max():,}"
-    assert tab("on_code", 1, code, LastOpened())[0] == (None, code)
-    for level, code in ((1, None), ([], 1), (1, [])):
-        with pytest.raises(UserError, match="Choose a code of that level."):
-            tab("on_code", level, code, LastOpened())
-
-
 def test_codes_are_found_by_words_a_picture_or_both_and_one_by_chance(tab, engine, photo):
     for asked in (("wheel", None), ("", photo), ("wheel", photo)):
         found = tab("on_find", *asked)["codes"]
@@ -87,7 +75,7 @@ def test_an_open_pattern_is_opened_again_when_items_were_added_or_removed(blocks
     (event,) = (event for event in blocks.fns.values() if event.name == "on_changed")
     assert [blocks.blocks[block].elem_id for block, _ in event.targets] == ["signal-changed"]
     ways = [way for way in blocks.fns.values() if way is not event and way.outputs == event.outputs]
-    assert len(ways) == 9 and all(way.inputs[-1] is event.inputs[0] for way in ways)
+    assert len(ways) == 8 and all(way.inputs[-1] is event.inputs[0] for way in ways)
     last = LastOpened()
     assert len(event.outputs) == len(NAMES) and tab("on_changed", last) == gr.skip()
     shown, again = opened(tab, "0 · 7", last), dict(zip(NAMES, tab("on_changed", last), strict=True))

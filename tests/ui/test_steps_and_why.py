@@ -63,7 +63,7 @@ def test_a_result_of_any_mode_shows_the_probability_of_each_of_its_codes(engine,
     for mode in ("both", "generate", "scan"):
         last = asked(engine, mode=mode, beams=2)
         for rank in [None, *(hit.rank for hit in last.result.hits)]:
-            shown, state, _ = follow(engine, namer, (last,), 0, rank)
+            shown, state, _ = follow(namer, (last,), 0, rank)
             assert len(shown["columns"]) == 1 + LEVELS
             assert all(column["code"]["probability"].endswith("%") for column in shown["columns"][1:])
             words = "the search kept it to the end" if state.current.place else "would have dropped it at"
@@ -84,7 +84,7 @@ def test_another_id_that_was_chosen_last_is_shown_though_a_what_if_ends_after_it
 
 def test_another_code_searches_below_it_with_the_same_options(engine, namer, event, monkeypatch):
     last = asked(engine, k=4)
-    shown, state, _ = follow(engine, namer, (last,), 0, None)
+    shown, state, _ = follow(namer, (last,), 0, None)
     level, code = a_choice(shown)
     searches, search = [], engine.search_encoded
     monkeypatch.setattr(engine, "search_encoded", lambda *given: searches.append(given[1]) or search(*given))
@@ -105,7 +105,7 @@ def test_another_code_searches_below_it_with_the_same_options(engine, namer, eve
 
 def test_what_was_not_offered_is_refused_with_a_sentence(engine, namer, event):
     last = asked(engine)
-    _, state, _ = follow(engine, namer, (last,), 0, None)
+    _, state, _ = follow(namer, (last,), 0, None)
     for known, data in (
         (None, {"level": 1, "code": 1}),
         (state, {"level": "1", "code": 1}),
@@ -128,18 +128,18 @@ def test_after_items_were_removed_no_row_of_an_older_search_is_shown(tmp_path):
     engine = Engine.load(run.path, "cpu")
     namer, callbacks = CodeNamer(engine, run.path), SearchCallbacks(Context(engine, ServedRun(run.path), None))
     last = asked(engine)
-    shown, state, _ = follow(engine, namer, (last,), 0, None)
+    shown, state, _ = follow(namer, (last,), 0, None)
     callbacks.on_save_page((last,))
     update.remove(run.path, [hit.item.id for hit in last.result.hits[:2]])
     assert engine.versions.reload()
     for stale in (
-        lambda: follow(engine, namer, (last,), 0, None),
-        lambda: branch(engine, namer, (last,), state, *a_choice(shown)),
+        lambda: follow(namer, (last,), 0, None),
+        lambda: branch(namer, (last,), state, *a_choice(shown)),
         lambda: callbacks.on_save_page((last,)),
     ):
         with pytest.raises(UserError, match="^The collection has changed; search again.$"):
             stale()
-    assert follow(engine, namer, (asked(engine),), 0, None)[0]["columns"][0]["items"] == "38"
+    assert follow(namer, (asked(engine),), 0, None)[0]["columns"][0]["items"] == "38"
 
 
 # Why
@@ -153,7 +153,7 @@ def last(engine):
 @pytest.fixture
 def explain(page):
     """-> what is kept of the search, panel, figure, table."""
-    return lambda id, last, search=None, every=False: callback(page, "on_open")(id, last, search, every)
+    return lambda id, last, search=None: callback(page, "on_open")(id, last, search)
 
 
 def test_the_chosen_result_is_explained_in_words_in_a_figure_and_in_a_table(explain, last):
@@ -184,8 +184,8 @@ def test_a_result_chosen_on_its_card_is_explained_and_opens_the_panel(page, engi
     other = asked(engine, "A blue boat.", k=5)
     hit = other.result.hits[1]
     picked = SimpleNamespace(column=1, id=hit.item.id)
-    answer, id, section, search, why, *_ = callback(page, "on_why")(picked, (last, other), None, False)
+    answer, id, section, search, why, *_ = callback(page, "on_why")(picked, (last, other), None)
     assert answer is other and search.last is other and id == hit.item.id
     assert section["open"] and why["title"] == "Why result 2?"
     with pytest.raises(UserError, match="no longer there"):
-        callback(page, "on_why")(picked, (last,), None, False)
+        callback(page, "on_why")(picked, (last,), None)

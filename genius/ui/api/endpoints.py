@@ -1,16 +1,14 @@
 """The public API: four named endpoints for programs. Every other event of the page is private."""
 
 from collections.abc import Callable
-from typing import Any
 
 import gradio as gr
 
 from genius.collections.images import open_image
-from genius.errors import UserError, quoted
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
 from genius.schema import Modality, Query, SearchOptions, SearchResult, provenance_of
-from genius.search.checks import checked_k
+from genius.search.checks import checked_k, whole_number
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
@@ -85,7 +83,7 @@ def endpoints(context: Context) -> list[Callable]:
         """
         index = engine.index
         read = parse_pattern(pattern, index.code_sizes)
-        first, most = _whole_number(offset, "offset", 0, index.n), _whole_number(limit, "limit", 0, MOST_LISTED)
+        first, most = whole_number("offset", offset, index.n, 0), whole_number("limit", limit, MOST_LISTED, 0)
         matches = CodeTable(engine.pool.table).match(read)
         rows = matches.rows[first : first + most]
         return {
@@ -115,9 +113,3 @@ def _modality_probabilities(result: SearchResult) -> dict[str, float] | None:
     if result.modality_code != "forced":
         return None
     return {modality.name.lower(): float(result.first_code_probabilities[modality]) for modality in Modality}
-
-
-def _whole_number(number: Any, name: str, least: int, most: int) -> int:
-    if type(number) is not int or not least <= number <= most:
-        raise UserError(f"The {name} must be a whole number from {least} to {most:,}, not {quoted(number)}.")
-    return number

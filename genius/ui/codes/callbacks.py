@@ -5,16 +5,15 @@ from functools import lru_cache
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
-from genius.errors import UserError, quoted
+from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.hierarchy import hierarchy
 from genius.index.store import Index
 from genius.metrics.code_health import bucket_histogram, table_health
 from genius.schema import Modality
-from genius.trie.code_table import Matches, Pattern, at_level
+from genius.trie.code_table import Matches, Pattern
 from genius.ui.codes import view
 from genius.ui.codes.find import CodeFinder
 from genius.ui.common import formatting
@@ -58,11 +57,6 @@ class CodesCallbacks:
 
     def on_key(self, last: LastOpened, event: gr.EventData):
         return self.on_pattern(getattr(event, "key", None), last)
-
-    def on_code(self, level: Any, code: Any, last: LastOpened):
-        if type(level) is not int or type(code) is not int:
-            raise UserError("Choose a code of that level.")
-        return self.on_pattern(format_pattern(at_level(level, code)), last)
 
     def on_first_visit(self, open_pattern: Pattern | None, sent_pattern: str | None):
         """Open all codes for a visitor who comes without a pattern, or with one in the address that cannot be read; one
@@ -124,27 +118,12 @@ class CodesCallbacks:
         profiles = self.profiles_of(self.engine.index)
         return self.items_page(profiles, profiles.table.match(pattern), modality, page)
 
-    def on_level(self, level: Any):
-        """The codes of a level, most frequent first."""
-        if type(level) is not int or not 0 <= level < len(self.code_sizes):
-            raise UserError(f"There is no level {quoted(level)}.")
-        counts = self.profiles_of(self.engine.index).table.code_counts(level)
-        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
-        return gr.Dropdown(
-            choices=[(f"{view.code_name(code, level, self.forced)} — {counts[code]:,}", code) for code in order],
-            value=None,
-        )
-
     def on_level_health(self):
         return self.health_of(self.engine.index)
 
     def measure_health(self, index: Index) -> dict[str, Any]:
         codes = self.profiles_of(index).table.table
         return view.health_view(table_health(codes, index.modalities), bucket_histogram(codes), self.forced)
-
-    def tiles(self, index: Index, rows: np.ndarray) -> list[dict[str, Any]]:
-        items = zip(rows.tolist(), index.items(rows), strict=True)
-        return [formatting.tile(row, item, index.thumbnail(row)) for row, item in items]
 
     def items_page(self, profiles: Profiles, matches: Matches, modality: str, page: int) -> dict[str, Any]:
         """A page of the matching items; the last one where there are fewer. modality: only these items; "": all."""
@@ -155,7 +134,7 @@ class CodesCallbacks:
         pages = -(-len(rows) // view.PAGE_SIZE)
         page = max(0, min(page, pages - 1))
         first, note = page * view.PAGE_SIZE, "in the order of their IDs" if len(rows) > 1 else ""
-        tiles = self.tiles(index, rows[first : first + view.PAGE_SIZE])
+        tiles = formatting.tiles(index, rows[first : first + view.PAGE_SIZE].tolist())
         if pages > 1:
             note = f"{first + 1:,} to {first + len(tiles):,} of {len(rows):,}, {note}"
         shares = view.modality_shares(profiles.overview(matches))
@@ -170,6 +149,6 @@ class CodesCallbacks:
 
     def nearness_of(self, profiles: Profiles, matches: Matches) -> dict[str, Any] | None:
         nearness = profiles.nearness(matches)
-        rows = np.array([row for row, _ in nearness.typical + nearness.borderline], dtype=np.int64)
-        tiles = {tile["row"]: tile for tile in self.tiles(profiles.index, rows)}
+        rows = [row for row, _ in nearness.typical + nearness.borderline]
+        tiles = {tile["row"]: tile for tile in formatting.tiles(profiles.index, rows)}
         return view.nearness_view(nearness, tiles, len(matches))

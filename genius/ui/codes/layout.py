@@ -5,7 +5,6 @@ import gradio as gr
 from genius.explore.code_patterns import MAX_PATTERN_LENGTH
 from genius.ui.codes.callbacks import CodesCallbacks, LastOpened
 from genius.ui.codes.find import find_form
-from genius.ui.codes.view import level_name
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, Panel, introduction
 from genius.ui.common.context import Context, Signal
 from genius.ui.common.item_card import ItemCard
@@ -15,7 +14,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current gr.Tab and wire it to the engine."""
     callbacks, shared = CodesCallbacks(context), context.shared
     open_code, address = shared.open_code, shared.address
-    code_sizes, forced = callbacks.code_sizes, callbacks.forced
     open_pattern, last = gr.State(None), gr.State(LastOpened())  # what is shown, and what may still be computed
     open_everything, opened = Signal("codes-everything"), Signal("codes-opened")
     introduction(
@@ -33,14 +31,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
             min_width=230,
             elem_id="codes-pattern",
         )
-        level = gr.Dropdown(
-            [(level_name(number, forced), number) for number in range(len(code_sizes))],
-            value=None,
-            label="Or a level …",
-            min_width=110,
-            elem_id="codes-level",
-        )
-        code = gr.Dropdown([], label="… and its code", min_width=150, elem_id="codes-code")
     found = Panel("codes-found", "codes/found.js")
     summary = Panel("codes-summary", "codes/pattern_summary.js")
     with gr.Row(elem_id="codes-items-row"):
@@ -65,7 +55,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options)
     for signal in (open_code, open_everything):
         signal.sent(callbacks.on_pattern, [signal, last], outputs, **event_options)
-    code.input(callbacks.on_code, [level, code, last], outputs, **event_options)
     for panel in (summary, icicle, table, near, found):
         panel.select(callbacks.on_key, last, outputs, **event_options)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
@@ -77,7 +66,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     summary.random(callbacks.finder.on_random, None, open_code, **LATEST)
     for trigger in (words.submit, go.click, picture.change):
         trigger(callbacks.finder.on_find, [words, picture], found, **LATEST_WITH_PROGRESS, show_progress_on=words)
-    level.input(callbacks.on_level, level, code, **LATEST)
     items.turn(callbacks.on_page, open_pattern, items, **LATEST)
     for panel in (nearness, items):
         item_card.show(panel.select)

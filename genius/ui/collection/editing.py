@@ -24,7 +24,6 @@ from genius.ui.security import is_passed_on
 
 MAX_ITEMS = 1_000  # that are added or removed at once
 ONE_AT_A_TIME = {"api_visibility": "private", "concurrency_id": "collection", "concurrency_limit": 1}
-REMOVE = "Remove"
 PICTURES = "Pictures, a ZIP or a folder of them"
 FOR_EVERYONE = "So does that of everyone who uses this page."
 WORKING_COPY = (
@@ -32,8 +31,8 @@ WORKING_COPY = (
     "them, unless you keep them as a run."
 )
 CONFIRM = "collection/confirm.js"  # a button that is pressed twice
+TO_THE_BUTTON = "() => document.querySelector('#collection-remove button').focus()"
 SEARCH_ADDED = "() => ['added', {__type__: 'update', selected: genius.openTab('search')}]"
-PAUSE = 0.6  # seconds after a question in which no answer counts: it is the second click of a double click
 CHANGED = "changed"  # any value: the signal carries no data
 
 
@@ -81,9 +80,7 @@ class EditingForm:
                 elem_id="collection-ids",
                 info="Each result and each card shows the number of its item.",
             )
-            asked = gr.Textbox(visible="hidden", elem_id="collection-asked")  # the numbers that a question was about
-            asked_at = gr.State(0.0)  # when the last question was asked
-            remove = gr.Button(REMOVE, elem_id="collection-remove")
+            remove = Panel("collection-remove", "collection/remove.js", {}, scripts=(CONFIRM,))
             compact = gr.Button("Merge the parts (segments) of the index", elem_id="collection-compact")
 
         waiting = {**ONE_AT_A_TIME, "show_progress_on": outcome}
@@ -93,9 +90,8 @@ class EditingForm:
             trigger(self.on_working, None, working, **UNLIMITED)
         working.keep(self.on_keep, None, outcome, **waiting)
         working.forget(self.on_forget, None, [outcome, changed], **waiting)
-        outputs = [outcome, ids, asked, asked_at, remove, changed]
-        gr.on([remove.click, ids.submit], self.on_ids, [ids, asked, asked_at], outputs, **waiting)
-        ids.input(None, None, [asked, remove], js=f"() => ['', {REMOVE!r}]", **UNQUEUED)
+        remove.take_out(self.on_ids, ids, [outcome, ids, changed], **waiting)
+        ids.submit(None, None, None, js=TO_THE_BUTTON, **UNQUEUED)
         compact.click(self.on_compact, None, [outcome, changed], **waiting)
         added.take_out(self.on_take_out, None, [outcome, changed], **waiting)
 
@@ -127,23 +123,14 @@ class EditingForm:
                 raise
         yield outcome(total), gr.skip(), None, "", CHANGED
 
-    def on_ids(self, text: Any, asked: Any, asked_at: float, request: gr.Request):
-        """Ask first, and remove the items when it is called again with the same text, but not at once: clicks or keys
-        that follow each other quickly ask again. asked: the text of the question. asked_at: its time.
-
-        Raises UserError for no numbers or too many.
-        """
+    def on_ids(self, text: Any, request: gr.Request):
+        """Remove the items. Raises UserError for no numbers or too many."""
         ids = text.replace(",", " ").split() if isinstance(text, str) else []
         if not ids:
             raise UserError("Enter the numbers of the items to remove, such as 9:1234.")
         if len(ids) > MAX_ITEMS:
             raise UserError(f"There are {len(ids):,} numbers; remove at most {MAX_ITEMS:,} at once.")
-        now = time.monotonic()
-        if text != asked or now - asked_at < PAUSE:
-            question = f"Really remove {count(len(ids), 'item')}?"
-            how = ["Press Enter or the button once more. Nobody will be able to find them any more."]
-            return view.message(question, how), text, text, now, question, None
-        return view.remove_outcome(self.editor_for(request).remove(ids)), "", "", 0.0, REMOVE, CHANGED
+        return view.remove_outcome(self.editor_for(request).remove(ids)), "", CHANGED
 
     def on_take_out(self, event: gr.EventData, request: gr.Request):
         return view.remove_outcome(self.editor_for(request).remove([str(getattr(event, "id", ""))])), CHANGED

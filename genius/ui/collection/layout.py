@@ -14,7 +14,7 @@ from genius.ui.collection import view
 from genius.ui.collection.editing import CONFIRM, EditingForm
 from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context
-from genius.ui.common.formatting import count, tile
+from genius.ui.common.formatting import count, tiles
 from genius.ui.common.item_card import on_code, search_with_chosen
 
 PAGE_SIZE = 24  # items of a page
@@ -64,10 +64,7 @@ class CollectionCallbacks:
             "page": page,
             "pages": pages,
             "editable": self.served.editable,
-            "tiles": [
-                tile(row, item, index.thumbnail(row)) | {"codes": codes}
-                for row, item, codes in zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
-            ],
+            "tiles": tiles(index, rows),
         }
 
 

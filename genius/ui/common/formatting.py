@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
+from genius.index.store import Index
 from genius.schema import Item, Modality, Query, provenance_of, source_fields
 
 MODALITY_NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR: "Pair"}
@@ -152,6 +153,12 @@ def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[
     view = item_view(item, picture)
     text = view["text"] if len(view["text"]) <= LONGEST_EXCERPT else view["text"][:LONGEST_EXCERPT].rstrip() + "…"
     return {"row": row, **view, "text": text, "figure": figure}
+
+
+def tiles(index: Index, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """The tiles of the items at these rows, with their codes."""
+    found = zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
+    return [tile(row, item, index.thumbnail(row)) | {"codes": codes} for row, item, codes in found]
 
 
 def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:

@@ -148,10 +148,7 @@ class SearchCallbacks:
         answers[0].check_version(self.engine.index)
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: self.engine.index.thumbnail(row) for row in rows}
-        strips = [
-            follow(self.engine, self.namer, answers, column, initial_rank(answer))[0]
-            for column, answer in enumerate(answers)
-        ]
+        strips = [follow(self.namer, answers, column, initial_rank(answer))[0] for column, answer in enumerate(answers)]
         text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
@@ -210,7 +207,7 @@ class SearchCallbacks:
             summary | {"exports": exports(answers, self.served.name)},
             *panels,
             None,
-            *follow(self.engine, self.namer, answers, 0, initial_rank(answers[0])),
+            *follow(self.namer, answers, 0, initial_rank(answers[0])),
             answers=answers,
             last_query=answers[0],
             explained_id=first,

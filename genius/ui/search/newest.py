@@ -46,21 +46,20 @@ def newest_only(search: Callable) -> Callable:
     return with_newest(wrapper)
 
 
-def if_still_shown(explain: Callable, panel: str = "", chooses: bool = True) -> Callable:
+def if_still_shown(explain: Callable, panel: str = "") -> Callable:
     """A callback about the results that are shown. It changes nothing on the page if others are shown when it ends.
 
-    panel: where several such callbacks fill one panel, its name: the one that began last counts. chooses: whether it
-    chooses what the panel shows; otherwise it draws anew what was chosen, unless something else was chosen meanwhile.
+    panel: where several such callbacks fill one panel, its name: the one that began last counts.
     """
 
     @wraps(explain)
     def wrapper(*args: Any) -> Any:
         *inputs, newest = args
-        if panel and chooses:
-            newest.latest_choice[panel] = object()
-        shown, choice = newest.shown_search, newest.latest_choice.get(panel)
+        shown, choice = newest.shown_search, object()
+        if panel:
+            newest.latest_choice[panel] = choice
         outputs = explain(*inputs)
-        outdated = newest.shown_search is not shown or newest.latest_choice.get(panel) is not choice
+        outdated = newest.shown_search is not shown or newest.latest_choice.get(panel, choice) is not choice
         return gr.skip() if outdated else outputs
 
     return with_newest(wrapper)

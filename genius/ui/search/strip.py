@@ -56,18 +56,18 @@ class StripState:
 def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[gr.components.Component]:
     """Lay out the strip and wire it; its components, in the order of what `follow` returns. answers: the searches that
     the page shows. newest: Newest."""
-    engine, namer = context.engine, context.namer
+    namer = context.namer
     panel, strip_state = Panel("strip", "search/strip.js"), gr.State(None)
     found = Panel("strip-found", "common/tiles.js")
     outputs = [panel, strip_state, found]
 
     def on_follow(event: gr.EventData, shown_answers: Any):
         """Another search of several, or the ID of a result."""
-        return follow(engine, namer, shown_answers or (), getattr(event, "column", None), getattr(event, "rank", None))
+        return follow(namer, shown_answers or (), getattr(event, "column", None), getattr(event, "rank", None))
 
     def on_branch(event: gr.EventData, shown_answers: Any, state: StripState | None):
         level, code = getattr(event, "level", None), getattr(event, "code", None)
-        return branch(engine, namer, shown_answers or (), state, level, code)
+        return branch(namer, shown_answers or (), state, level, code)
 
     def on_names(state: StripState | None) -> dict[str, str]:
         """Names of the codes that are shown, for a run that has none in store, and that have items enough for one."""
@@ -91,7 +91,7 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[g
 
 
 def follow(
-    engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], column: Any, rank: Any
+    namer: CodeNamer, answers: tuple[LastQuery, ...], column: Any, rank: Any
 ) -> tuple[dict[str, Any] | None, StripState | None, None]:
     """The strip for one of the answers, its state, and no results of a what-if; nothing if nothing was traced.
 
@@ -100,21 +100,20 @@ def follow(
     """
     if type(column) is not int or not 0 <= column < len(answers):
         raise UserError(STALE_STEP)
-    answer = answers[column]
-    answer.check_version(engine.index)
-    result = answer.result
+    answer, result = answers[column], answers[column].result
+    answer.check_version(namer.engine.index)
     if result.trace is None or not (result.hits or result.generated):
         return None, None, None
     hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
     if (hit is None) != (rank is None):
         raise UserError(STALE_STEP)
-    original = narrowed(engine, answer, result, hit.codes if hit else best_codes(result))
+    original = narrowed(namer.engine, answer, result, hit.codes if hit else best_codes(result))
     state = StripState(column, rank, original, original)
-    return strip_data(engine, namer, answers, state), state, None
+    return strip_data(namer, answers, state), state, None
 
 
 def branch(
-    engine: Engine, namer: CodeNamer, answers: tuple[LastQuery, ...], state: StripState | None, level: Any, code: Any
+    namer: CodeNamer, answers: tuple[LastQuery, ...], state: StripState | None, level: Any, code: Any
 ) -> tuple[dict[str, Any], StripState, dict[str, Any]]:
     """The strip, its state and the results if the search had chosen another code at a level.
 
@@ -122,7 +121,7 @@ def branch(
     """
     if state is None or not 0 <= state.column < len(answers) or type(level) is not int or type(code) is not int:
         raise UserError(STALE_STEP)
-    current = state.current
+    engine, current = namer.engine, state.current
     if not 0 <= level < len(current.steps) or code not in {other.code for other in current.steps[level].others}:
         raise UserError(STALE_STEP)
     answer = answers[state.column]
@@ -133,11 +132,7 @@ def branch(
     (result,) = engine.search_encoded(query, options)
     after = narrowed(engine, answer, result, best_codes(result))
     new_state = replace(state, current=current.branched(level, code, after))
-    return (
-        strip_data(engine, namer, answers, new_state, level, result),
-        new_state,
-        what_if_results(engine, result, prefix, after),
-    )
+    return (strip_data(namer, answers, new_state, level), new_state, what_if_results(engine, result, prefix, after))
 
 
 def best_codes(result: SearchResult) -> tuple[int, ...]:
@@ -156,36 +151,31 @@ def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
 
 
 def strip_data(
-    engine: Engine,
-    namer: CodeNamer,
-    answers: tuple[LastQuery, ...],
-    state: StripState,
-    level: int | None = None,
-    result: SearchResult | None = None,
+    namer: CodeNamer, answers: tuple[LastQuery, ...], state: StripState, level: int | None = None
 ) -> dict[str, Any]:
-    """Data of the panel. level: at which a what-if replaced the code. result: of the what-if."""
-    answer, current = answers[state.column], state.current
-    typical = typical_rows(engine, namer, code_table(engine, answer), current)
+    """Data of the panel. level: at which a what-if replaced the code."""
+    engine, answer, current = namer.engine, answers[state.column], state.current
+    typical = typical_rows(namer, code_table(engine, answer), current)
     rows = {row for step in current.steps for row in step.shown} | {*current.shown} | {*typical.values()}
     shown = strip(
         current,
         items_by_row(engine, rows),
         engine.first_code_is_modality,
         levels=len(answer.result.query_codes),
-        hits=(result or answer.result).hits,
+        hits=answer.result.hits,
         replaced=None if level is None else (level, state.original.codes[level]),
         typical=typical,
     )
     return shown | {"paths": paths(answers, state), "unnamed": namer.stored is None}
 
 
-def typical_rows(engine: Engine, namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
+def typical_rows(namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
     """An item of each code that might have been chosen: the one nearest to the mean, if it is known, or any."""
     prefixes = [
         (*current.codes[:level], other.code) for level, step in enumerate(current.steps) for other in step.others
     ]
     names = {prefix: name for prefix in prefixes if (name := namer.name(prefix)) and name.pictures}
-    nearest = dict(zip(names, engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
+    nearest = dict(zip(names, namer.engine.index.rows_of([name.pictures[0] for name in names.values()]), strict=True))
     return {
         prefix: int(row) if (row := nearest.get(prefix, -1)) >= 0 else sample(table.match(prefix))[0]
         for prefix in prefixes

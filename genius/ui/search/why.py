@@ -18,7 +18,7 @@ from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 from genius.ui.common import links
-from genius.ui.common.components import EXPERT, LATEST, LATEST_WITH_PROGRESS, UNQUEUED, Panel
+from genius.ui.common.components import EXPERT, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, base_layout
 from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, is_prefix, item_view, number
@@ -26,7 +26,7 @@ from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import Newest, if_still_shown
 
 FEW = 10  # items of a group that is worth a look
-PATHS = 10  # drawn unless all are asked for
+PATHS = 10  # to the best IDs, which are drawn beside that to the result
 PART_NAMES = (  # of RANKER_PARTS
     "Likeness to your question",
     "Likeness of its features",
@@ -77,26 +77,20 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     forced = engine.first_code_is_modality
     first_codes = [MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
-    def draw(search: TracedSearch, hit: Hit, all_prefixes: bool) -> tuple[Any, ...]:
-        """The beam tree as a figure and as a table."""
-        tree = search.tree if all_prefixes else search.tree.best(PATHS, hit.codes)
-        return base_layout(beam_figure(tree, hit.codes, first_codes)), prefixes(tree)
-
-    def on_why(event: gr.EventData, shown_answers: Any, search: TracedSearch | None, all_prefixes: bool):
+    def on_why(event: gr.EventData, shown_answers: Any, search: TracedSearch | None):
         """Explain a result that was chosen on its card."""
         answer, hit = find_hit(event, shown_answers or ())
-        return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search, all_prefixes)
+        return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search)
 
-    def on_open(
-        id: Any, last: LastQuery | None, search: TracedSearch | None, all_prefixes: bool, newest: Newest
-    ) -> Any:
+    def on_open(id: Any, last: LastQuery | None, search: TracedSearch | None, newest: Newest) -> Any:
         """Explain the result, unless the panel shows it already: “Why?” opens the section, which asks for it again."""
         if search is not None and search.last is last and search.explained_id == id:
             return gr.skip()
-        return explain_newest(id, last, search, all_prefixes, newest)
+        return explain_newest(id, last, search, newest)
 
-    def explained(id: Any, last: LastQuery | None, search: TracedSearch | None, all_prefixes: bool):
-        """The traced search is kept until another search is to be explained."""
+    def explained(id: Any, last: LastQuery | None, search: TracedSearch | None):
+        """The traced search, which is kept until another one is to be explained, and the result in words, as a tree and
+        as a table of it."""
         if last is None or not last.result.hits:
             return [None] * 4
         if search is None or search.last is not last:
@@ -109,12 +103,11 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             "plain": plain_sentence(hit, last),
             "group": group(context.namer, CodeTable(engine.pool.table), hit.codes),
         }
-        return replace(search, explained_id=id), told, *draw(search, hit, all_prefixes)
+        tree = search.tree.best(PATHS, hit.codes)
+        figure = base_layout(beam_figure(tree, hit.codes, first_codes))
+        return replace(search, explained_id=id), told, figure, prefixes(tree)
 
     explain_newest = if_still_shown(explained, "why")
-
-    def on_every(id: Any, search: TracedSearch | None, all_prefixes: bool):
-        return [gr.skip()] * 2 if search is None else draw(search, search.hit(id), all_prefixes)
 
     def on_prefix(event: gr.EventData) -> str | None:
         """Open Codes at the prefix that was clicked, in the tree or in a table; at none for anything else."""
@@ -126,37 +119,20 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
         panel = Panel("why", "search/why.js")
         figure = PlotlyFigure(
             "why-tree",
-            "The beam tree: which prefixes the search considered, level by level. The table below has the same data.",
+            "The beam tree: the ways to this result and to the best IDs. The table below has the same data.",
             after_text=True,
             elem_classes=EXPERT,
-        )
-        all_prefixes = gr.Checkbox(
-            False,
-            label="Draw every beginning of an ID that was considered",
-            elem_id="why-every",
-            elem_classes=EXPERT,
-            info=f"Otherwise only the ways to the {PATHS} best IDs and to this result",
         )
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows", elem_classes=EXPERT):
             table = Panel("why-prefixes", "search/why_prefixes.js")
 
-    inputs, outputs = [shared.explained_id, shared.last_query, search, all_prefixes], [search, panel, figure, table]
+    inputs, outputs = [shared.explained_id, shared.last_query, search, newest], [search, panel, figure, table]
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel}
     for trigger in (section.expand, shared.searched.while_open(WHY)):
-        trigger(on_open, [*inputs, newest], outputs, **event_options)
+        trigger(on_open, inputs, outputs, **event_options)
     chosen_outputs = [shared.last_query, shared.explained_id, section]
-    cards.why(
-        if_still_shown(on_why, "why"),
-        [answers, search, all_prefixes, newest],
-        [*chosen_outputs, *outputs],
-        **event_options,
-    )
-    all_prefixes.change(
-        if_still_shown(on_every, "why", chooses=False),
-        [shared.explained_id, search, all_prefixes, newest],
-        [figure, table],
-        **LATEST,
-    )
+    explain_chosen = if_still_shown(on_why, "why")
+    cards.why(explain_chosen, [answers, search, newest], [*chosen_outputs, *outputs], **event_options)
     panel.open_map(None, None, shared.tabs, js=links.SELECT_TAB.format("genius.openTab('map')"), **UNQUEUED)
     for drawing in (panel, figure, table):
         drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)

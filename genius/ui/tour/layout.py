@@ -16,10 +16,9 @@ from genius.errors import UserError
 from genius.examples import Example
 from genius.explore.code_patterns import format_pattern
 from genius.explore.tour import Tour, TourStep, tour_of
-from genius.index.store import Index
 from genius.ui.common.components import LATEST, UNQUEUED, Panel
 from genius.ui.common.context import Context
-from genius.ui.common.formatting import data_uri, shared_prefix, small_webp, tile
+from genius.ui.common.formatting import data_uri, shared_prefix, small_webp, tiles
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 # By TourStep: the elem_id of the part of the page that it is about, and what it says
@@ -30,7 +29,7 @@ NOTHING = "This run has nothing for a tour: it needs examples, pictures whose ID
 def step_view(tour: Tour, number: int, items: Sequence[dict[str, Any]], examples: Sequence[Example]) -> dict[str, Any]:
     """What tour.js draws at a step, numbered from 1.
 
-    items: the two of TourStep.SHARED, as `tile` gives them, with "codes".
+    items: the two of TourStep.SHARED, as `tiles` gives them.
     """
     step, several = tour.steps[number - 1], None if tour.several is None else examples[tour.several]
     title, text = STEPS.loc[step, ["title", "text"]]
@@ -78,7 +77,7 @@ class TourCallbacks:
         step = tour.steps[number - 1]
         searched = {TourStep.INSTRUCTIONS: tour.several, TourStep.STRIP: tour.single}.get(step)
         return (
-            step_view(tour, number, self.pair(index, tour), self.examples),
+            step_view(tour, number, tiles(index, tour.pair or ()), self.examples),
             None if searched is None else {"example": str(searched)},
             {
                 TourStep.SHARED: format_pattern(tour.shared, "."),
@@ -96,13 +95,6 @@ class TourCallbacks:
         if not isinstance(number, str) or not number.isdecimal():
             return (None,) * 5
         return self.on_step(int(number[:3]))
-
-    def pair(self, index: Index, tour: Tour) -> list[dict[str, Any]]:
-        rows = list(tour.pair or ())
-        return [
-            {**tile(row, item, index.thumbnail(row)), "codes": codes}
-            for row, item, codes in zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
-        ]
 
 
 def on_view(event: gr.EventData) -> str:
