@@ -196,7 +196,11 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
     if is_hidden(Path(file).name):
         return FileReport(file, HIDDEN)
     unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - RAW - SHEETS  # what some programs call a JPEG
-    if suffix in SUFFIXES or (unsure and _looks_like_a_picture(root / file)):
+    try:
+        is_picture = suffix in SUFFIXES or (unsure and _looks_like_a_picture(root / file))
+    except OSError as error:
+        return FileReport(file, UNREADABLE, f"{printable(file)} cannot be read ({error.strerror})")
+    if is_picture:
         if file == file.encode(errors="ignore").decode():
             return None
         return FileReport(file, UNREADABLE, f"{printable(file)}: the file name is not UTF-8; rename the file")
@@ -206,13 +210,11 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
 
 
 def _looks_like_a_picture(file: Path) -> bool:
-    try:
-        if not file.is_file():
-            return False
-        with file.open("rb") as stream:
-            return stream.read(12).startswith(MAGIC)
-    except OSError:
+    """By its first bytes. Raises OSError for a file that cannot be read."""
+    if not file.is_file():
         return False
+    with file.open("rb") as stream:
+        return stream.read(12).startswith(MAGIC)
 
 
 def account(reports: list[FileReport]) -> list[str]:

@@ -1,10 +1,12 @@
 """Folders as people have them: every file is accounted for, and each table is read as its writer meant it."""
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 
 from genius.collections.checker import Checker
+from genius.collections.folders import UNREADABLE, other_than_picture
 from genius.collections.from_folders import build
 from genius.collections.images import HEIC
 from genius.collections.mbeir import Collection
@@ -40,6 +42,15 @@ def test_every_file_is_accounted_for(tmp_path):
         assert words in said, said
     assert HEIC or "pip install pillow-heif" in said
     assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 13
+
+
+def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "photo").write_bytes(b"")
+    monkeypatch.setattr(Path, "open", refuse)
+    assert other_than_picture(tmp_path, "photo").outcome == UNREADABLE
 
 
 def test_links_to_folders_are_followed_once(tmp_path):
