@@ -1,17 +1,14 @@
 """The blend panel: how the generated ID and the results change from the query to one of its results."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
-from genius.explore.items import Step, interpolate, row_of
-from genius.explore.narrowing import Narrowing
-from genius.schema import Hit, Item
+from genius.explore.items import interpolate, row_of
 from genius.ui.common import formatting
 from genius.ui.common.components import SEARCHES, UNQUEUED, Panel
-from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.context import Context
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import if_still_shown
 from genius.ui.search.strip import best_codes, column, items_by_row, narrowed
@@ -25,15 +22,41 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
     forced = engine.first_code_is_modality
 
     def on_blend(event: gr.EventData, shown_answers: Any) -> dict[str, Any]:
+        """What blend.js draws."""
         answer, hit = find_hit(event, shown_answers)
         options = replace(answer.options, k=min(answer.options.k, RESULTS_PER_STEP), trace=True)
         row = row_of(engine.index, hit.item.id)
         steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
+        ids = [best_codes(step.result) for step in steps]
         traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace is not None]
         ends = [narrowed(engine, answer, result, best_codes(result)) for result in traced]
         rows = {row} | {hit.row for step in steps for hit in step.result.hits}
         rows |= {item_row for end in ends for step in end.steps for item_row in step.shown}
-        return blend_view(answer, replace(hit, row=row), steps, ends, items_by_row(engine, rows), forced)
+        return {
+            "query": answer.description,
+            "item": row,
+            "ends": {"query": list(ids[0]), "item": list(hit.codes)},
+            "steps": [
+                {
+                    "weight": formatting.number(step.weight, 2),
+                    "codes": list(codes),
+                    "query": formatting.shared_prefix(codes, ids[0]),
+                    "item": formatting.shared_prefix(codes, hit.codes),
+                    "same": codes == before,
+                    "rows": [hit.row for hit in step.result.hits],
+                }
+                for step, codes, before in zip(steps, ids, [None, *ids], strict=False)
+            ],
+            "strips": [  # of the query alone and of the result alone
+                {
+                    "name": name,
+                    "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in levels],
+                }
+                for name, end in zip(("Query", "Result"), ends, strict=False)
+                if (levels := [*enumerate(end.steps)])
+            ],
+            "items": {str(at): formatting.item_view(*shown) for at, shown in items_by_row(engine, rows).items()},
+        }
 
     panel = Panel("blend", "search/blend.js")
     cards.blend(
@@ -48,41 +71,3 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
     )
     panel.closed(lambda: None, None, panel, **UNQUEUED)
     return panel
-
-
-def blend_view(
-    answer: LastQuery,
-    hit: Hit,
-    steps: Sequence[Step],
-    ends: Sequence[Narrowing],
-    items: dict[int, tuple[Item, bytes | None]],
-    forced: bool,
-) -> dict[str, Any]:
-    """What blend.js draws. ends: how the IDs of the query alone and of the result alone narrow down the collection, if
-    that was traced. items: all items in it with their thumbnails, by row."""
-    ids = [best_codes(step.result) for step in steps]
-    return {
-        "query": answer.description,
-        "item": hit.row,
-        "ends": {"query": list(ids[0]), "item": list(hit.codes)},
-        "steps": [
-            {
-                "weight": formatting.number(step.weight, 2),
-                "codes": list(codes),
-                "query": formatting.shared_prefix(codes, ids[0]),
-                "item": formatting.shared_prefix(codes, hit.codes),
-                "same": codes == before,
-                "rows": [hit.row for hit in step.result.hits],
-            }
-            for step, codes, before in zip(steps, ids, [None, *ids], strict=False)
-        ],
-        "strips": [
-            {
-                "name": name,
-                "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in levels],
-            }
-            for name, end in zip(("Query", "Result"), ends, strict=False)
-            if (levels := [*enumerate(end.steps)])
-        ],
-        "items": {str(row): formatting.item_view(item, picture) for row, (item, picture) in items.items()},
-    }
