@@ -77,15 +77,9 @@ def test_a_picture_that_is_none_is_named(tmp_path, name, content):
         read_examples(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "null", json.dumps([{}] * 25)])
-def test_a_list_that_is_none_gets_one_sentence(tmp_path, content):
-    written(tmp_path)
-    (tmp_path / "examples" / "examples.json").write_text(content)
-    with pytest.raises(UserError, match="cannot be shown"):
-        read_examples(tmp_path)
-
-
-def test_a_folder_without_a_list_is_an_error(tmp_path):
-    (tmp_path / "examples").mkdir()
+@pytest.mark.parametrize("content", [None, "{", "{}", "null", json.dumps([{}] * 25)])
+def test_a_list_that_is_missing_or_none_gets_one_sentence(tmp_path, content):
+    file = written(tmp_path) / "examples" / "examples.json"
+    file.unlink() if content is None else file.write_text(content)
     with pytest.raises(UserError, match="cannot be shown"):
         read_examples(tmp_path)

@@ -79,7 +79,7 @@ def test_what_cannot_be_exported_is_one_sentence_and_leaves_no_file(run, tmp_pat
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.slow)])
 def test_a_site_opens_without_a_server_and_reads_nothing_as_markup(run, tmp_path, browser, width):
     export.main([str(run.path), "--site", str(tmp_path / "site")])
     page = browser.new_page(viewport={"width": width, "height": 800})

@@ -113,6 +113,14 @@ def test_no_packages_import_each_other():
     assert order.index("trie") < order.index("search") < order.index("ui")
 
 
+def test_the_page_needs_no_module_of_the_evaluation():
+    needed, more = set(), {"ui"}
+    while more:
+        needed |= more
+        more = set().union(*(imports().get(name, ()) for name in more)) - needed
+    assert "search" in needed and "evaluation" not in needed
+
+
 def test_no_two_classes_have_one_name():
     files_of = defaultdict(list)
     for file in CODE:

@@ -122,6 +122,10 @@ FAULTS = {  # what is done to the collection, and the problem that must be the o
         lambda root: (root / "query/val").symlink_to(root / "query/val"),
         "query/val:0: is not a folder",
     ),
+    "pool that is a link to itself": (
+        lambda root: ((root / TRAIN_POOL).unlink(), (root / TRAIN_POOL).symlink_to(root / TRAIN_POOL)),
+        f"{TRAIN_POOL}:0: is ",
+    ),
     "qrels that are a pipe": (
         lambda root: ((root / QRELS).unlink(), os.mkfifo(root / QRELS)),
         f"{QRELS}:0: is not a file",
@@ -202,15 +206,6 @@ def test_a_faulty_line_does_not_hide_the_next_ones(root):
     assert [problem.split(":")[1] for problem in problems(root)] == ["5", "6", "7"]
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
-def test_a_pool_that_is_not_a_regular_file_is_a_problem(root, kind):
-    pool = root / TRAIN_POOL
-    pool.unlink()
-    {"pipe": os.mkfifo, "folder": Path.mkdir, "loop": lambda path: path.symlink_to(path)}[kind](pool)
-    (problem,) = problems(root)
-    assert problem.startswith(f"{TRAIN_POOL}:0: is ")
-
-
 def test_an_image_path_that_is_too_long_is_a_problem(root):
     change(root, QUERY_FILE, 1, query_img_path="x" * 5_000 + ".png")
     (problem,) = problems(root)
@@ -248,14 +243,6 @@ def test_what_no_stage_refuses_is_a_warning(root, spoil, expected):
     spoil(root)
     assert problems(root) == []
     assert warnings(root)[0].startswith(expected)
-
-
-def test_images_are_opened_on_request(root):
-    (root / "images/b.png").write_bytes(picture(1)[:50])
-    assert problems(root) == []
-    (problem,) = Checker(root, images=True).problems()
-    assert (problem.file, problem.line) == (root / QUERY_FILE, 1)
-    assert "the image 'images/b.png' cannot be used: b.png is a damaged image" in problem.message
 
 
 def test_an_image_of_several_lines_is_opened_once(root, monkeypatch):

@@ -17,13 +17,11 @@ from genius.index.__main__ import main as index_command
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
 from genius.index.update import Added, Models, Removed, add, compact, remove
-from genius.index.versions import load_newer_index
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.run import Run
-from genius.schema import Item, Modality, Query
+from genius.schema import Item, Modality
 from genius.search.codewords import Codewords
-from genius.search.engine import Engine
 from genius.search.scan import squared_norms
 from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_items, tiny_quantizer
 
@@ -185,26 +183,6 @@ def test_items_stay_added_if_their_segments_cannot_be_merged(run, models, others
     assert add(run, lambda _: others, models).new == WHOLE - N
     assert opened(run).n == WHOLE and len(opened(run).config.segments) == 2
     assert "the segments were not merged: the disk of" in caplog.text
-
-
-def test_what_was_added_is_found_by_the_next_search_and_what_was_removed_is_not(run, models, others):
-    item = next(item for item in others.items() if item.modality is Modality.PAIR)
-    query = Query(item.text, open_image(others.image_path(item.image)))
-    served, engine = Run(run), Engine.load(run, "cpu")
-    index = engine.index
-    assert load_newer_index(served, index) is None
-
-    add(run, lambda _: others, models)
-    index = load_newer_index(served, index)
-    assert (
-        Engine(engine.encoder, engine.fusion, engine.quantizer, engine.decoder, index).search([query])[0].hits[0].item
-        == item
-    )
-
-    remove(run, [item.id])
-    index = load_newer_index(served, index)
-    hits = Engine(engine.encoder, engine.fusion, engine.quantizer, engine.decoder, index).search([query])[0].hits
-    assert item not in [hit.item for hit in hits]
 
 
 def test_known_ids_copies_and_unreadable_images_are_counted(run, models, tmp_path):

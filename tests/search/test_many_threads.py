@@ -63,7 +63,7 @@ def resident() -> int:
 
 
 @pytest.mark.skipif(not STATM.exists(), reason="this system does not say how much memory a process has")
-@pytest.mark.parametrize("asked", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("asked", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_queries_from_sixteen_threads_give_what_one_gives_with_flat_memory(engine, asked):
     known = {options: answers(engine, options) for options in HOW}
     assert min(map(len, known.values())) > 60

@@ -27,10 +27,12 @@ PICTURES = 2
 @pytest.fixture(scope="module")
 def bridged(towers, colors, tmp_path_factory) -> Arguments:
     """Of a run that was trained with a bridge, by all stages."""
-    encoder = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=2)
+    encoder = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=1)
     encoder = replace(encoder, towers=replace(encoder.towers, bridge=True))
-    batches = {"features": {"batch": 256}, "quantizer": {"batch": 512}, "decoder": {"batch": 512}}  # of thousands
-    settings = with_values(replace(TINY, encoder=encoder), batches)
+    once = {"batch": 512, "epochs": 1}  # over thousands of pairs
+    settings = with_values(
+        replace(TINY, encoder=encoder), {"features": {"batch": 256}, "quantizer": once, "decoder": once}
+    )
     given = arguments(colors, tmp_path_factory.mktemp("run") / "run", settings)
     pipeline.train(given)
     return given

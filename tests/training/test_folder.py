@@ -24,7 +24,7 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
-from tests.training.tiny import lay_out_by_principal_components
+from tests.training.tiny import Killed, die, lay_out_by_principal_components
 from training import block_index, maps, own_models, presets, pseudo_queries
 from training.folder import main
 from training.presets import LINKED, SMALL, settings_for
@@ -109,12 +109,6 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     main([str(pictures), str(tmp_path / "whole")])
     capsys.readouterr()
 
-    class Killed(BaseException):
-        pass
-
-    def killed(*_):
-        raise Killed
-
     encode = Encoder.forward
 
     def counted(encoder, pixels, *others):
@@ -124,7 +118,7 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     monkeypatch.setattr(Encoder, "forward", counted)
     command = [str(pictures), str(tmp_path / "run")]
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(block_index, "append", killed)
+        patch.setattr(block_index, "append", die)
         main(command)
     assert "the first 10 of 24 items can be searched: python app.py --run" in capsys.readouterr().out
     engine = Engine.load(tmp_path / "run", "cpu")
@@ -261,9 +255,6 @@ def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
 
 def test_killed_while_training_it_continues(tmp_path, monkeypatch):
     """While queries are generated, and while own models take the place of the shipped ones."""
-
-    class Killed(BaseException):
-        pass
 
     def half(collection, *given):
         pseudo_queries.write_pseudo_queries(collection, *given)

@@ -186,11 +186,6 @@ def test_features_of_another_seed_are_refused_with_a_sentence_that_names_the_see
         STAGES[stage].train(given)
 
 
-def test_without_an_encoder_the_message_asks_for_one(collection, tmp_path):
-    with pytest.raises(UserError, match=r"is not a run; train one with: python -m training COLLECTION RUN$"):
-        quantizer.train(arguments(collection, tmp_path / "run"))
-
-
 def test_in_half_precision_the_index_is_what_its_readers_compute(collection, tmp_path):
     half = replace(
         TINY, **{stage: replace(getattr(TINY, stage), half=True) for stage in ("encoder", "quantizer", "decoder")}

@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import gradio as gr
 import numpy as np
 import pytest
 
@@ -69,15 +68,3 @@ def test_header_about_and_kinds_of_result_follow_the_items():
         assert [value for _, value in search["choices"]] == [value for _, value in compare["choices"]] == kinds
         assert scope["visible"] == kept
         assert "value" not in search and compare.get("value") == (None if kept else "any")
-
-
-def test_a_tab_is_added_by_one_entry(monkeypatch):
-    """As *Contributing* in the README says: a folder, and one entry in genius/ui/page.py."""
-
-    def bench_tab(context, tab):
-        gr.Markdown("Hello", elem_id="bench-hello")
-
-    monkeypatch.setitem(page.TABS, "bench", page.TabEntry("Bench", bench_tab))
-    blocks = page.build(FakeEngine(), ServedRun(Path("toy")))
-    ids = {block.elem_id for block in blocks.blocks.values()}
-    assert {"tab-bench", "bench-hello"} <= ids
