@@ -13,15 +13,13 @@ from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, write_json, written_aside
-from genius.run import EXTRAS, PARTS, Run, is_run
+from genius.run import Run, is_run
 from training import maps, names, ranker
 from training.__main__ import train
 from training.command_line import Arguments, print_done
-from training.curves import CURVES, HEALTH
 from training.settings import Settings
 
 PIXELS, QUALITY = 256, 88  # of the picture of an example
-REPORTS = (HEALTH, CURVES)  # the reports that training writes
 
 
 def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -98,19 +96,15 @@ def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Call
     if before.exists() and not destination.exists():  # killed between the last two renames
         before.rename(destination)
     with disk_errors_explained(destination.parent), written_aside(destination, folder=True) as aside:
-        for folder in map(run.folder, [*PARTS, *filter(run.has, EXTRAS)]):
-            shutil.copytree(folder, aside / folder.name)
-        for report in REPORTS:
-            (aside / report).parent.mkdir(exist_ok=True)
-            for file in (Path(report), Path(report).with_suffix(".md")):
-                shutil.copyfile(run.path / file, aside / file)
-        write_json(aside / "manifest.json", run.manifest | facts)
-        add_files(aside)
-        for file in aside.rglob("*"):
+        shipped = aside / "run"
+        run.copy(shipped)
+        write_json(shipped / "manifest.json", run.manifest | facts)
+        add_files(shipped)
+        for file in shipped.rglob("*"):
             if file.is_file():
                 fsync(file)
         shutil.rmtree(before, ignore_errors=True)
         if destination.exists():
             destination.rename(before)
-        aside.rename(destination)
+        shipped.rename(destination)
         shutil.rmtree(before, ignore_errors=True)
