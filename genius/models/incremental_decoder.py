@@ -69,6 +69,7 @@ class DecoderCache:
     ancestors: Tensor  # (b, w, R) bool: the rows that a beam descends from, itself included
     residual: Tensor  # (b, w, d) residual of z after the codes so far; updated if geometry is in the logits
     first_codes: Tensor  # (c,) ascending: those that are decoded ahead, together with the start
+    level_scores: Tensor | None = None  # (r, k) of the last step, if geometry is in the logits
     ahead: Ahead | None = None  # of them, until level 1 takes its own
     level: int = 0  # that the next step decodes
     widths: list[int] = field(default_factory=list)  # rows of each decoded level; their sum is R
@@ -179,7 +180,8 @@ class IncrementalDecoder:
             hidden, log_sum = self._next_hidden(cache, codes)
         logits = self.head.logits(hidden, level)  # (r, k)
         if config.geometry:
-            logits += self.level_scores(cache.residual.flatten(0, 1), level) * self._scales[level]
+            cache.level_scores = self.level_scores(cache.residual.flatten(0, 1), level)
+            logits += cache.level_scores * self._scales[level]
         if not whole_vocabulary:
             return logits.log_softmax(-1)
         if log_sum is None:

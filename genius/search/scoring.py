@@ -1,5 +1,8 @@
 """Scores of all codes of a level after each beam: the decoder, the geometry of the codes, or a blend.
 
+Geometry may count twice: in the logits of a decoder that was trained so, and beside the decoder, by the weight of a
+search. Its scores of a level (`level_scores`) are the same in both, and computed once.
+
 Shapes: b queries, w beams, r = b · w beams of all queries, k codes of a level, d feature dim.
 """
 
@@ -48,20 +51,21 @@ class Scorer:
         """Score the codes of the next level after the beams."""
         parents, codes = (prefixes.parent, prefixes.code) if self.level else (None, None)
         level, self.level = self.level, self.level + 1
-        if self.weight < 1:
-            geometry = self._geometry(level, parents, codes)
         if self.cache is None:
+            geometry = self._geometry(level, parents, codes)
             return Scores(geometry.log_softmax(-1), geometry)
         gains = self.decoder.step(self.cache, parents, codes)
         # Over the whole vocabulary, as the published search scores, codes of other levels take a share, so these would
         # not say how sure the decoder is.
         log_probs = gains.log_softmax(-1)
         if self.weight < 1:
-            gains = self.weight * gains + (1 - self.weight) * geometry
+            gains = self.weight * gains + (1 - self.weight) * self._geometry(level, parents, codes)
         return Scores(log_probs, gains)
 
     def _geometry(self, level: int, parents: Tensor | None, codes: Tensor | None) -> Tensor:
         """(r, k) scaled: 2⟨r, e⟩ − ‖e‖² of each code."""
+        if self.cache is not None and self.cache.level_scores is not None:
+            return self.decoder.blend_scale * self.cache.level_scores
         if parents is not None and codes is not None:
             query = torch.arange(len(parents), device=parents.device)[:, None]
             self.residual = self.residual[query, parents] - self.decoder.codebooks[level - 1][codes]

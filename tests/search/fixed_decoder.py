@@ -14,6 +14,7 @@ class FixedCache:
     query: Tensor  # (b,)
     prefix: Tensor  # (b, w) number of the prefix so far
     level: int = 0
+    level_scores: None = None
 
     def keep(self, queries: Tensor) -> None:
         self.query, self.prefix = self.query[queries], self.prefix[queries]
