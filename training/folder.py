@@ -26,7 +26,7 @@ from pathlib import Path
 
 import torch
 
-from genius.collections.from_folders import build, named
+from genius.collections.building import build, named
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.commands import command_parser

@@ -8,11 +8,11 @@ repeats what it has not finished.
 from collections.abc import Sequence
 from pathlib import Path
 
+from genius.collections.building import build, named
 from genius.collections.draft import Content
-from genius.collections.folders import USED, Folder, read_reports
-from genius.collections.from_folders import build, named
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
+from genius.collections.listing import USED, Folder, read_reports
 from genius.collections.mbeir import Collection
 from genius.files import remove_folder, sha256
 from genius.index import update

@@ -27,8 +27,8 @@ from typing import Self
 
 from PIL import Image, ImageDraw
 
+from genius.collections.building import RowCount, write_draft
 from genius.collections.draft import Candidate, Draft, SourceImage
-from genius.collections.from_folders import RowCount, write_draft
 from genius.collections.layout import TASKS
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.commands import command_parser

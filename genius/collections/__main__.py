@@ -8,8 +8,8 @@ python -m genius.collections --check DIR [--images]
 from collections import Counter
 from pathlib import Path
 
+from genius.collections.building import build
 from genius.collections.checker import Checker, LineWarning
-from genius.collections.from_folders import build
 from genius.collections.lines import LineError
 from genius.commands import command_parser
 from genius.errors import exit_on_user_error

@@ -7,8 +7,8 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from genius.collections.folders import HIDDEN, UNREADABLE, FileReport, is_hidden, other_than_picture
 from genius.collections.images import MAX_BYTES
+from genius.collections.listing import HIDDEN, UNREADABLE, FileReport, is_hidden, other_than_picture
 from genius.errors import UserError
 
 MAX_ENTRIES = 10_000  # of an archive

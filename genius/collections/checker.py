@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from genius.collections import layout
-from genius.collections.folders import TEXT, TEXTS, USED, read_reports
 from genius.collections.images import check_image
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
 from genius.collections.lines import BYTE_ORDER_MARK, LineError, text_lines
+from genius.collections.listing import TEXT, TEXTS, USED, read_reports
 from genius.collections.mbeir import Collection, local_pool_names
 from genius.collections.records import Instructions, parse_item, parse_judgment, parse_query, read_instructions
 from genius.errors import UserError

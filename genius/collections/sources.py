@@ -17,9 +17,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAda
 
 from genius.collections.arrow import MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.encodings import code_page_note, decoded
-from genius.collections.folders import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
+from genius.collections.listing import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
 from genius.collections.tables import KARPATHY, Cells, names_images, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted

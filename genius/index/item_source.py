@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.draft import Draft, SourceImage
-from genius.collections.folders import account
 from genius.collections.layout import SPLITS
+from genius.collections.listing import account
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import read_source

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from genius.collections.building import build
 from genius.collections.checker import Checker
-from genius.collections.from_folders import build
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from tests.collections.samples import write_jsonl, write_source

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from genius.collections.building import build
 from genius.collections.checker import Checker
-from genius.collections.folders import UNREADABLE, other_than_picture
-from genius.collections.from_folders import build
 from genius.collections.images import HEIC
+from genius.collections.listing import UNREADABLE, other_than_picture
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError

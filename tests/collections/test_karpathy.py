@@ -5,7 +5,7 @@ import json
 import pytest
 from PIL import Image
 
-from genius.collections.from_folders import build
+from genius.collections.building import build
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError

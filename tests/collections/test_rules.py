@@ -2,7 +2,7 @@
 
 import json
 
-from genius.collections.from_folders import build
+from genius.collections.building import build
 from genius.schema import Modality
 from tests.collections.built import built
 from tests.collections.samples import picture

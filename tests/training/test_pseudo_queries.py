@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
+from genius.collections.building import build
 from genius.collections.checker import Checker
-from genius.collections.from_folders import build
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError

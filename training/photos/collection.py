@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from genius.collections import wording
+from genius.collections.building import RowCount, store_images, write_draft
 from genius.collections.draft import Draft
-from genius.collections.from_folders import RowCount, store_images, write_draft
 from genius.collections.layout import TASKS, named_pool_file
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from genius.collections.folders import COPY, UNREADABLE, USED, FileReport, account
+from genius.collections.listing import COPY, UNREADABLE, USED, FileReport, account
 from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
 from genius.index.contents import Contents, Dataset
 from genius.index.update import Added, Removed

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from genius.collections.from_folders import build
+from genius.collections.building import build
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.reports import Report

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from genius.collections.building import build
 from genius.collections.checker import Checker
-from genius.collections.from_folders import build
 from genius.collections.layout import SPLITS, TASKS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError

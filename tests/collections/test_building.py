@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from genius.collections.building import build, named
 from genius.collections.checker import Checker
-from genius.collections.from_folders import build, named
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
 from genius.errors import UserError

@@ -1,4 +1,4 @@
-"""Walk through a folder once: the pictures in it, and what becomes of every other file."""
+"""List the files of a folder, once: the pictures in it, and what becomes of every other file."""
 
 import json
 import os

@@ -17,9 +17,9 @@ from tqdm import tqdm
 
 from genius.collections import wording
 from genius.collections.draft import Content, Draft, SourceImage
-from genius.collections.folders import COPY, TEXT, UNREADABLE, USED, FileReport, account
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
+from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, FileReport, account
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
