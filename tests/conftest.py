@@ -19,7 +19,8 @@ atexit.register(shutil.rmtree, os.environ["GRADIO_TEMP_DIR"], ignore_errors=True
 HERE = Path(__file__).parent
 SLOW = 3_600  # seconds that a test marked slow may take; others: `timeout` in pyproject.toml
 MOST = 4  # processes; each needs two gigabytes
-LONG = ("test_readme.py", "test_package.py", "training", "ui", "evaluation", "hostile", "search")  # files and folders
+LONG = ("test_readme.py", "test_package.py", "test_hub.py", "test_export.py")  # files, and then folders
+LONG += ("training", "ui", "evaluation", "hostile", "index", "search")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_FLAGS = [
     "--no-sandbox",
