@@ -7,7 +7,6 @@ Cells hold numbers at full precision; their column says how they are shown. The 
 a new measurement needs no change there. A report that is read may be a stranger's: whatever does not fit is refused.
 """
 
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, field
@@ -163,26 +162,6 @@ class Report:
         for table in self.tables:
             parts += [f"## {table.title}", table.note, _markdown_table(table)]
         return "\n\n".join(filter(None, parts)) + "\n"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Why there is nothing to show, and the command that helps, if it is known."""
-
-    reason: str
-    command: str
-
-
-def read_report(run: Path, name: str) -> Report | Missing:
-    """The report RUN/reports/NAME.json. Paths in messages are relative: a visitor is not shown that of the server."""
-    place = Path(os.path.relpath(run))
-    command = COMMANDS.get(name, "").format(run=place)
-    try:
-        return Report.load(place / "reports" / f"{name}.json")
-    except FileNotFoundError:
-        return Missing("This has not been measured for this run yet." + " The command is:" * bool(command), command)
-    except UserError as error:
-        return Missing(f"{error}{':' if command else '.'}", command)
 
 
 def version(run: Path | None = None) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from genius import reports
 from genius.errors import UserError
-from genius.reports import Axis, Column, Missing, Plot, Report, Series, Table, read_report, shown, version
+from genius.reports import Axis, Column, Plot, Report, Series, Table, shown, version
 
 TABLE = Table(
     "Times",
@@ -121,16 +121,6 @@ def test_a_foreign_file_is_one_sentence(tmp_path, foreign):
     assert (
         message.startswith(f"{file} is not a report of this version (") and "\n" not in message and len(message) < 500
     )
-
-
-def test_what_a_run_lacks_is_said_with_the_command_that_writes_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run = tmp_path / "my-run"
-    expected = "This has not been measured for this run yet."
-    assert read_report(run, "retrieval") == Missing(f"{expected} The command is:", "python -m genius.evaluation my-run")
-    assert read_report(run, "zebras") == Missing(expected, "")
-    REPORT.write(run / "reports" / "zebras.json")
-    assert read_report(run, "zebras") == REPORT
 
 
 def test_the_version_names_the_commit_and_the_parts(tmp_path, monkeypatch):

@@ -1,16 +1,17 @@
 """The Reports tab: every report of the run, as plots and tables. A new report needs no change here."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from genius.reports import COMMANDS, Missing, read_report
+from genius.errors import UserError
+from genius.reports import COMMANDS, Report
 from genius.ui.common.components import UNQUEUED, Panel
 from genius.ui.common.context import Context
 from genius.ui.common.figures import PLOT_SCRIPT, PLOTLY_HEAD
@@ -61,10 +62,17 @@ def sections(run: Path, versions: Versions) -> list[Mapping[str, Any]]:
 
 @lru_cache(128)  # a section is made once for each version of its report
 def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
-    """What the panel shows of one report: the report, or why there is none and what to do."""
-    report = read_report(run, name)
-    if isinstance(report, Missing):
-        return {"name": name, "title": name.capitalize(), **asdict(report)}
+    """What the panel shows of one report: the report, or why there is none and what to do. Paths in messages are
+    relative: a visitor is not shown that of the server."""
+    place = Path(os.path.relpath(run))
+    command = COMMANDS.get(name, "").format(run=place)
+    missing = {"name": name, "title": name.capitalize(), "command": command}
+    try:
+        report = Report.load(place / "reports" / f"{name}.json")
+    except FileNotFoundError:
+        return missing | {"reason": "This has not been measured for this run yet." + " The command is:" * bool(command)}
+    except UserError as error:
+        return missing | {"reason": f"{error}{':' if command else '.'}"}
     lead, _, note = report.note.partition("\n\n")
     return {
         "name": name,

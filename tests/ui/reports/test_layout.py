@@ -32,6 +32,7 @@ def test_a_missing_main_report_names_its_command_and_other_missing_ones_are_left
     found = shown(tmp_path)
     assert list(found) == ["retrieval", "speed"]
     assert found["retrieval"]["command"].startswith("python -m genius.evaluation ")
+    assert found["retrieval"]["reason"] == "This has not been measured for this run yet. The command is:"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"title": 7}', '{"parts": {}}', "NaN", '{"title": "\\ud800"}'])
