@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import contextmanager
-from pathlib import Path
 
 import gradio as gr
 import httpx
@@ -10,9 +9,8 @@ import pytest
 
 from genius.errors import UserError
 from genius.ui import security
-from genius.ui.runs import HostedRun
 from genius.ui.security import Budget, Guard, Policy, check_editing, check_origins, read_logins
-from genius.ui.serving import Hosting, serve
+from tests.ui.tiny_page import hosted
 
 
 @contextmanager
@@ -22,10 +20,11 @@ def serving(**hosting):
 
     with gr.Blocks(analytics_enabled=False) as page:
         gr.api(echo, api_name="echo")
-    server = serve([HostedRun(Path("echo"), lambda: page)], Hosting(port=0, **hosting))
-    with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
+    with (
+        hosted(page, **hosting) as server,
+        httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client,
+    ):
         yield client
-    server.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A page over a tiny run of real models that were not trained, and the callbacks of a page."""
+"""Pages that are served, one over a tiny run of real models that were not trained, and the callbacks of a page."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,8 +9,20 @@ import gradio as gr
 
 from genius.search.engine import Engine
 from genius.ui.common.about import About
+from genius.ui.common.context import ServedRun
+from genius.ui.page import build
+from genius.ui.runs import HostedRun
 from genius.ui.search.newest import Newest
+from genius.ui.serving import Hosting, Server, serve
 from tests.search.tiny import publish_tiny_run
+
+
+@contextmanager
+def hosted(page: gr.Blocks, run: Path | str = "made-up", **hosting) -> Iterator[Server]:
+    """Serves a page at a free port."""
+    server = serve([HostedRun(Path(run), lambda: page)], Hosting(port=0, **hosting))
+    yield server
+    server.close()
 
 
 @contextmanager
@@ -18,16 +30,10 @@ def serving(
     run: Path, editable: bool = False, about: About | None = None, copies: Path | None = None, **hosting
 ) -> Iterator[SimpleNamespace]:
     """run, engine, page, url: makes the run and serves it."""
-    from genius.ui.common.context import ServedRun
-    from genius.ui.page import build
-    from genius.ui.runs import HostedRun
-    from genius.ui.serving import Hosting, serve
-
     engine = Engine.load(publish_tiny_run(run).path, "cpu")
     page = build(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
-    server = serve([HostedRun(run, lambda: page)], Hosting(port=0, **hosting))
-    yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
-    server.close()
+    with hosted(page, run, **hosting) as server:
+        yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
 
 
 def callback(page: gr.Blocks, name: str) -> Callable:
