@@ -18,11 +18,10 @@ from genius.schema import Item, Modality
 from genius.search.engine import Engine
 from genius.ui.common.context import ServedRun
 from genius.ui.page import build
-from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, serve
 from tests.hostile.test_inputs import PHOTO, saved
 from tests.search import tiny
 from tests.ui.browser.actions import act
+from tests.ui.tiny_page import hosted
 
 pytestmark = pytest.mark.browser
 TEXTS = (
@@ -105,9 +104,8 @@ def publish(folder):
 def url(tmp_path_factory):
     run = publish(tmp_path_factory.mktemp("scripts"))
     served = ServedRun.read(run, editable=True, run_names=(FOLDER, "other"))
-    server = serve([HostedRun(run, lambda: build(Engine.load(run, "cpu"), served))], Hosting(port=0))
-    yield server.address
-    server.close()
+    with hosted(build(Engine.load(run, "cpu"), served), run) as server:
+        yield server.address
 
 
 @pytest.fixture

@@ -12,7 +12,10 @@ import pytest
 from PIL import Image
 
 from genius.ui.common.components import Panel
+from genius.ui.common.context import ServedRun
+from genius.ui.page import build
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
+from tests.ui.tiny_page import hosted
 
 ABORTED = (  # a page that is left ends the streams that it reads, and then says the last of these
     "AbortError: BodyStreamBuffer was aborted",
@@ -32,19 +35,13 @@ def photo(tmp_path):
 @pytest.fixture(scope="session")
 def served() -> Iterator[SimpleNamespace]:
     """engine, page, url: a page that is being served."""
-    from genius.ui.common.context import ServedRun
-    from genius.ui.page import build
-    from genius.ui.runs import HostedRun
-    from genius.ui.serving import Hosting, serve
-
     engine = FakeEngine()
     page = build(engine, ServedRun(Path("made-up"), "drawings", EXAMPLES))
-    server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
-    for thread in threading.enumerate():
-        if thread.name == "prepare":  # which takes snapshots, and may log
-            thread.join()
-    yield SimpleNamespace(engine=engine, page=page, url=server.address)
-    server.close()
+    with hosted(page) as server:
+        for thread in threading.enumerate():
+            if thread.name == "prepare":  # which takes snapshots, and may log
+                thread.join()
+        yield SimpleNamespace(engine=engine, page=page, url=server.address)
 
 
 @pytest.fixture

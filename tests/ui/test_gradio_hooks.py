@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from genius.ui import gradio_hooks
+from genius.ui.common.context import ServedRun
 from genius.ui.gradio_hooks import MAX_UNFETCHED, FairQueue, Sessions, listeners, queue_state
-from genius.ui.runs import HostedRun
-from genius.ui.serving import Hosting, serve
+from genius.ui.page import build
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.tiny_page import form
+from tests.ui.tiny_page import form, hosted
 from tests.waiting import WAIT, wait_until
 
 MAX_QUEUE = 6
@@ -37,18 +37,14 @@ class GatedEngine(FakeEngine):
 @pytest.fixture
 def gated():
     """engine, queue, url: a page whose searches run one at a time."""
-    from genius.ui.common.context import ServedRun
-    from genius.ui.page import build
-
     engine = GatedEngine()
     page = build(engine, ServedRun(Path("made-up")))
     for function in page.fns.values():
         if function.concurrency_id == "search":
             function.concurrency_limit = 1
-    server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0, max_queue=MAX_QUEUE))
-    yield SimpleNamespace(engine=engine, page=page, queue=page._queue, url=server.address)
-    engine.gate.set()
-    server.close()
+    with hosted(page, max_queue=MAX_QUEUE) as server:
+        yield SimpleNamespace(engine=engine, page=page, queue=page._queue, url=server.address)
+        engine.gate.set()
 
 
 class Visitor:
@@ -202,8 +198,7 @@ def counting():
         state, shown = gr.State(0), gr.Number()
         gr.Button().click(lambda before: (before + 1, before + 1), state, [state, shown], queue=False)
         gr.Button().click(lambda: 7, None, shown, queue=False)
-    server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
-    with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
+    with hosted(page) as server, httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
 
         def ask(event, visitor, *data):
             asked = {"data": data, "session_hash": visitor, "fn_index": event}
@@ -216,7 +211,6 @@ def counting():
             count=lambda visitor: ask(0, visitor, None)[1],
             call=lambda visitor: ask(1, visitor),
         )
-    server.close()
 
 
 def test_sessions_keep_the_states_of_each_visitor_and_describe_no_components(monkeypatch):

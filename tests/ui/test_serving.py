@@ -13,9 +13,11 @@ import pytest
 
 from genius.app import exit_on_sigterm
 from genius.errors import UserError
+from genius.ui.gradio_hooks import Page
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
 from tests.ui.fake_engine import FakeEngine
+from tests.ui.tiny_page import hosted
 from tests.waiting import WAIT, free_port, wait_until
 
 
@@ -24,11 +26,8 @@ def guarded():
     """A page that asks for a login, at an address behind a proxy."""
     with gr.Blocks(analytics_enabled=False) as page:
         gr.api(lambda: "secret", api_name="secret")
-    server = serve(
-        [HostedRun(Path("made-up"), lambda: page)], Hosting(port=0, root_path="/genius", logins=[("ada", "one")])
-    )
-    yield server.address
-    server.close()
+    with hosted(page, root_path="/genius", logins=[("ada", "one")]) as server:
+        yield server.address
 
 
 def get(address, **options):
@@ -74,8 +73,6 @@ def test_the_page_comes_compressed_with_one_copy_of_what_all_panels_use(served):
 @contextmanager
 def slow_page(**hosting):
     """A page whose endpoint `slow` answers when `go` is set; `started` is set when it is called."""
-    from genius.ui.gradio_hooks import Page
-
     started, go = threading.Event(), threading.Event()
 
     def slow() -> str:
@@ -85,11 +82,10 @@ def slow_page(**hosting):
 
     with Page(FakeEngine(), analytics_enabled=False) as page:
         gr.api(slow, api_name="slow")
-    server = serve([HostedRun(Path("slow"), lambda: page)], Hosting(port=0, **hosting))
-    with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
-        yield SimpleNamespace(server=server, client=client, started=started, go=go)
-    go.set()
-    server.close()
+    with hosted(page, "slow", **hosting) as server:
+        with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
+            yield SimpleNamespace(server=server, client=client, started=started, go=go)
+        go.set()
 
 
 def call_slow(client):
