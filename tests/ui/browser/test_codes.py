@@ -48,7 +48,7 @@ def expected(served, pattern):
     return f"{items} item" + "s" * (items != 1)
 
 
-def test_a_pattern_brings_its_items_and_the_address_says_so(opened, served):
+def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(opened, served):
     page = opened()
     own = served.engine.index.codes([4])[0].tolist()
     ask(page, f"{own[0]} - * - {own[2]}")
@@ -58,10 +58,6 @@ def test_a_pattern_brings_its_items_and_the_address_says_so(opened, served):
     assert page.input_value("#codes-pattern textarea, #codes-pattern input") == f"{own[0]} · * · {own[2]}"
     assert page.locator("#codes-items .tile").count() == int(items.split()[0])
     page.wait_for_url(f"**code={own[0]}.*.{own[2]}*")
-
-
-def test_an_item_opens_its_card_and_becomes_the_query(opened):
-    page = opened()
     page.locator("#codes-items .tile").first.click()
     card = page.locator("#codes-card .itemcard")
     card.wait_for()

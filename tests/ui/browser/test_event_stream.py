@@ -46,8 +46,8 @@ def served(tiny_page):
     return tiny_page
 
 
-def test_an_event_that_is_sent_while_the_stream_ends_is_answered(browser, served):
-    page = browser.new_page()
+def test_an_event_that_is_sent_while_the_stream_ends_is_answered(context, served):
+    page = context.new_page()
     page.add_init_script(LATE_END)
     page.goto(served.url)
     page.locator("#cards .panel > *").first.wait_for()
@@ -61,8 +61,8 @@ def test_an_event_that_is_sent_while_the_stream_ends_is_answered(browser, served
     page.close()
 
 
-def test_a_stream_that_ends_early_is_a_lost_connection_upon_which_the_page_loads_again(browser, served):
-    page = browser.new_page()
+def test_a_stream_that_ends_early_is_a_lost_connection_upon_which_the_page_loads_again(context, served):
+    page = context.new_page()
     page.add_init_script(BROKEN)
     page.goto(served.url)
     page.locator("#cards .panel > *").first.wait_for()
@@ -78,8 +78,8 @@ def test_a_stream_that_ends_early_is_a_lost_connection_upon_which_the_page_loads
     page.close()
 
 
-def test_the_page_shows_why_an_event_is_refused(browser, served):
-    page = browser.new_page()
+def test_the_page_shows_why_an_event_is_refused(context, served):
+    page = context.new_page()
     page.goto(served.url)
     page.locator("#cards .panel > *").first.wait_for()
     page.route("**/queue/join*", lambda route: route.fulfill(status=503, json={"detail": QUEUE_FULL}))

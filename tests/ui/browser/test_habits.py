@@ -160,8 +160,8 @@ def test_a_page_over_a_restarted_server_repeats_its_search_and_says_so(visit):
     assert "q=mug" in page.url
 
 
-def test_who_is_signed_out_is_told_so_with_a_link(browser, served):
-    page = browser.new_page()
+def test_who_is_signed_out_is_told_so_with_a_link(context, served):
+    page = context.new_page()
     page.goto(f"{served.url}/?q=mug")
     shows(page, "“mug”")
     page.route("**/queue/join*", lambda route: route.fulfill(status=401, json={"detail": "Unauthorized"}), times=1)

@@ -10,7 +10,7 @@ from tests.ui.browser.actions import asked, hold_upload, search, upload
 pytestmark = pytest.mark.browser
 
 
-def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
+def test_a_picture_and_an_instruction_bring_cards_by_the_way_that_is_chosen(visit, served, photo):
     page = visit("/?numbers=1")
     page.click("#settings button")
     page.set_input_files("#picture input[type=file]", photo)
@@ -19,8 +19,9 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     page.press("#instruction input", "Enter")
     page.locator("#cards .card").first.wait_for()
 
-    query, _ = served.engine.queries[-1]
+    query, options = served.engine.queries[-1]
     assert query.instruction == "Find one like this." and query.image.size == (256, 256)
+    assert options.mode == "both" and page.locator("#generated table").count()
     assert page.locator("#cards .card").count() == 10
     assert page.locator("#summary .target").all_inner_texts() == ["Image 93 %", "Text 5.0 %", "Pair 2.0 %"]
     card = page.locator("#cards .card").first
@@ -35,22 +36,25 @@ def test_a_picture_and_an_instruction_bring_cards(visit, served, photo):
     page.locator("#cards .card button").last.press("Shift+Tab")
     ids.last.focus()
     assert ids.last.get_attribute("aria-describedby") == "hint-card", "described as soon as it has the focus"
-
-
-def test_the_way_to_search_is_chosen(visit, served):
-    page = visit()
-    search(page, "mug")
-    assert served.engine.queries[-1][1].mode == "both" and page.locator("#generated table").count()
-    page.click("#settings button")
     page.get_by_label("Scan", exact=True).check()
     search(page, "bowl")
     assert served.engine.queries[-1][1].mode == "scan" and not page.locator("#generated table").count()
 
 
-def test_one_click_on_an_example_fills_the_form_and_searches(visit, served):
+def test_examples_shrink_to_one_line_after_a_search_and_one_click_on_one_fills_the_form_and_searches(visit, served):
     page = visit()
-    page.locator(".example", has_text="Changed").click()
+    strip, first = page.locator("#examples"), page.locator(".example").first
+    before = strip.bounding_box()["height"]
+    assert first.locator(".wanted").first.is_visible()
+    search(page, "mug")
+    assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wanted").first.is_visible()
+    unfold = strip.get_by_role("button", name="All ")
+    unfold.click()
+    assert first.locator(".wanted").first.is_visible()
+    page.locator(".example", has_text="Changed").click()  # folds them again
     page.locator("#summary .titled", has_text="Changed").wait_for()
+    unfold.wait_for()
+    assert not first.locator(".wanted").first.is_visible()
     query, _ = served.engine.queries[-1]
     assert page.input_value("#text textarea") == query.text == "in dark blue"
     page.click("#settings button")
@@ -79,37 +83,6 @@ def test_one_picture_under_three_instructions_stands_side_by_side(visit, width, 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_examples_shrink_to_one_line_after_a_search_and_unfold(visit):
-    page = visit()
-    strip, first = page.locator("#examples"), page.locator(".example").first
-    before = strip.bounding_box()["height"]
-    assert first.locator(".wanted").first.is_visible()
-    search(page, "mug")
-    assert strip.bounding_box()["height"] < 100 < before and not first.locator(".wanted").first.is_visible()
-    unfold = strip.get_by_role("button", name="All ")
-    unfold.click()
-    assert first.locator(".wanted").first.is_visible()
-    page.locator(".example", has_text="In words").click()  # folds them again
-    unfold.wait_for()
-    assert not first.locator(".wanted").first.is_visible()
-
-
-def test_a_question_below_an_uploaded_picture_searches_with_one_click(visit, served, photo):
-    page = visit()
-    assert page.locator("#picture").bounding_box()["y"] < page.locator("#text").bounding_box()["y"]
-    assert not page.locator("#quick button").count()
-    page.set_input_files("#picture input[type=file]", photo)
-    question = page.locator("#quick button").first
-    question.press("Enter")
-    page.locator("#cards .card").first.wait_for()
-    query, _ = served.engine.queries[-1]
-    page.click("#settings button")
-    assert query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
-    assert query.image.size == (256, 256)
-    page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
-    page.locator("#quick button").first.wait_for(state="detached")
-
-
 def test_a_photo_from_the_camera_is_searched(visit, served):
     page = visit()
     page.context.grant_permissions(["camera"])
@@ -124,13 +97,13 @@ def test_a_photo_from_the_camera_is_searched(visit, served):
     assert served.engine.queries[-1][0].image.size == (640, 480)
 
 
-@pytest.mark.parametrize("ask", (lambda page: page.click("#go"), lambda page: page.press("#text textarea", "Enter")))
-def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo, ask):
+def test_a_search_waits_for_the_picture_that_is_being_uploaded(visit, photo):
     page = visit()
     page.fill("#text textarea", "mug")
     release = hold_upload(page, photo, "#picture")
-    ask(page)
+    page.press("#text textarea", "Enter")
     page.locator("#go[data-waiting]").wait_for()
+    page.click("#go")
     page.wait_for_timeout(300)
     assert not page.locator("#summary .sentence").count()
     release()
@@ -149,9 +122,18 @@ def drag(page, under, left, top, right, bottom):
     page.mouse.up()
 
 
-def test_a_box_drawn_on_the_picture_searches_that_part_alone(visit, served, photo):
+def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_it_that_part_alone(visit, served, photo):
     page = visit()
+    assert page.locator("#picture").bounding_box()["y"] < page.locator("#text").bounding_box()["y"]
+    assert not page.locator("#quick button").count()
     upload(page, photo)
+    question = page.locator("#quick button").first
+    question.press("Enter")
+    page.locator("#cards .card").first.wait_for()
+    query, _ = served.engine.queries[-1]
+    page.click("#settings button")
+    assert query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
+    assert query.image.size == (256, 256)
     page.fill("#text textarea", "mug")
     drag(page, "#picture", 0.25, 0.5, 0.75, 1)
     page.locator("#summary .marked img").wait_for()
@@ -162,6 +144,8 @@ def test_a_box_drawn_on_the_picture_searches_that_part_alone(visit, served, phot
     page.locator("#summary .marked").wait_for(state="detached")
     assert served.engine.queries[-1][0].image.size == (256, 256)
     assert not page.locator("#picture .part-box").is_visible()
+    page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
+    page.locator("#quick button").first.wait_for(state="detached")
 
 
 @pytest.mark.parametrize("how", ["button", pytest.param("dragged", marks=pytest.mark.slow)])

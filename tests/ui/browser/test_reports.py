@@ -23,7 +23,7 @@ def drawn(page):
     return page
 
 
-def test_every_plot_is_drawn_when_it_is_seen_and_has_its_table(visit):
+def test_every_plot_is_drawn_when_it_is_seen_and_for_another_theme_and_has_its_table(visit):
     page = opened(visit())
     for plot in page.locator("#reports-training .plot").all():
         plot.scroll_into_view_if_needed()
@@ -37,9 +37,6 @@ def test_every_plot_is_drawn_when_it_is_seen_and_has_its_table(visit):
     assert "python -m genius.evaluation.speed" in page.locator("#reports-speed pre").inner_text()  # which is missing
     assert page.locator(".overview button").count() == page.locator(".report").count()
 
-
-def test_plots_are_drawn_anew_for_another_theme_and_for_no_other_class_of_the_body(visit):
-    page = opened(visit())
     page.evaluate("""() => {
       const {react} = Plotly;
       window.draws = 0;
@@ -47,7 +44,7 @@ def test_plots_are_drawn_anew_for_another_theme_and_for_no_other_class_of_the_bo
       document.body.classList.add('touring');
     }""")
     page.wait_for_timeout(1000)
-    assert not page.evaluate("draws")
+    assert not page.evaluate("draws"), "plots are drawn anew for no other class of the body"
     page.evaluate("document.body.classList.toggle('dark')")
     page.wait_for_function("draws > 1")
 

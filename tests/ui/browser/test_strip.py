@@ -37,7 +37,7 @@ def hidden(strip):
     return strip.locator(".ahead").count()
 
 
-def test_it_plays_once_in_less_than_two_seconds_and_stays(visit):
+def test_it_plays_once_in_less_than_two_seconds_and_can_be_stopped_and_then_shows_everything(visit):
     strip = search(visit())
     settled(strip)
     assert hidden(strip) == 0 and len(codes(strip)) == 4
@@ -54,24 +54,13 @@ def test_it_plays_once_in_less_than_two_seconds_and_stays(visit):
     )
     assert ahead > 0 and 0 < milliseconds < 2_000
     assert hidden(strip) == 0
-
-
-SLOW_WAYS = (pytest.param(key, marks=pytest.mark.slow) for key in ("Enter", "Escape"))
-
-
-@pytest.mark.parametrize("how", ["click", "Escape where it scrolls", *SLOW_WAYS])
-def test_it_can_be_stopped_and_then_shows_everything(visit, how):
-    strip = search(visit())
-    settled(strip)
     strip.page.evaluate("window.setInterval = () => 7")  # so that it never goes on by itself
     play = strip.locator(".play")
-    play.click()
-    assert play.inner_text() == "Stop" and hidden(strip) > 0
-    if how == "click":
+    for key, place in ((None, play), ("Enter", play), ("Escape", play), ("Escape", strip.locator(".levels"))):
         play.click()
-    else:
-        (strip.locator(".levels") if "scrolls" in how else play).press(how.split()[0])
-    assert play.inner_text() == "Play again" and hidden(strip) == 0
+        assert play.inner_text() == "Stop" and hidden(strip) > 0
+        place.press(key) if key else place.click()
+        assert play.inner_text() == "Play again" and hidden(strip) == 0, key
 
 
 def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
