@@ -105,7 +105,9 @@ class LockedEncoder(nn.Module):
     def _project_images(self, outputs: Tensor) -> Tensor:
         """Outputs of the image tower (b, t) -> (b, d), with the classes of the bridge."""
         projected = self._project(0, outputs)
-        return projected if self.bridge is None else self.bridge.add_classes(projected, outputs, self._embed_classes())
+        if self.bridge is None:
+            return projected
+        return self.bridge.add_classes(projected, outputs, self._embed_classes(), self.bridge.weight)
 
     def _embed_classes(self) -> Tensor:
         """(k, d) normalized; the queries and the targets of a training step share them until the step's gradient."""

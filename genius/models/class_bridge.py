@@ -26,10 +26,14 @@ class BridgedHead(nn.Module):
     classifier_bias: Tensor  # (c,)
     prototypes: Tensor  # (c, d) normalized embeddings of the classes
 
-    def __init__(self, head: nn.Module, classes: int, width: int, dim: int, temperature: float, cut: float):
-        """temperature: of the softmax. cut: smaller probabilities do not count. Classifier and embeddings are zero."""
+    def __init__(self, head: nn.Module, classes: int, width: int, dim: int, temperature: float, gain: float):
+        """temperature: of the softmax. Classifier and embeddings are zero.
+
+        gain: of `weight` once it is trained. The captions that it learns from name few of the things that a classifier
+        knows, so it learns too little of them.
+        """
         super().__init__()
-        self.head, self.temperature, self.cut = head, temperature, cut
+        self.head, self.temperature, self.gain = head, temperature, gain
         self.register_buffer("classifier", torch.zeros(classes, width))
         self.register_buffer("classifier_bias", torch.zeros(classes))
         self.register_buffer("prototypes", torch.zeros(classes, dim))
@@ -43,22 +47,20 @@ class BridgedHead(nn.Module):
 
     def probabilities(self, outputs: Tensor) -> Tensor:
         """Outputs of the tower (b, t) -> (b, c)."""
-        logits = F.linear(outputs, self.classifier, self.classifier_bias)
-        probabilities = (logits / self.temperature).softmax(-1)
-        return torch.where(probabilities < self.cut, 0, probabilities)
+        return (F.linear(outputs, self.classifier, self.classifier_bias) / self.temperature).softmax(-1)
 
-    def add_classes(self, projected: Tensor, outputs: Tensor, prototypes: Tensor) -> Tensor:
+    def add_classes(self, projected: Tensor, outputs: Tensor, prototypes: Tensor, weight: Tensor) -> Tensor:
         """What the head makes of outputs (b, t), as (b, d), with the classes, whose embeddings are (c, d).
 
         The length of their mean says how certain the classifier is; its root lets an uncertain one say little.
         """
         classes = self.probabilities(outputs) @ prototypes
         certainty = classes.norm(dim=-1, keepdim=True).clamp(min=1e-6)  # 1 where one class is certain
-        return projected + self.weight * projected.norm(dim=-1, keepdim=True) * classes / certainty.sqrt()
+        return projected + weight * projected.norm(dim=-1, keepdim=True) * classes / certainty.sqrt()
 
     def forward(self, outputs: Tensor) -> Tensor:
         """(b, t) -> (b, d)."""
-        return self.add_classes(self.head(outputs), outputs, self.prototypes)
+        return self.add_classes(self.head(outputs), outputs, self.prototypes, self.gain * self.weight)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def classes_of(classifier: Any) -> str:
     return infer_imagenet_subset({"num_classes": getattr(classifier, "out_features", 0)}) or ""
 
 
-def add_class_bridge(clip: Any, dim: int, labels: str, temperature: float, cut: float) -> None:
+def add_class_bridge(clip: Any, dim: int, labels: str, temperature: float, gain: float) -> None:
     """Put a bridge around the image head of a model with a timm tower.
 
     Raises UserError for another tower, and for classes that have no names.
@@ -109,4 +111,4 @@ def add_class_bridge(clip: Any, dim: int, labels: str, temperature: float, cut: 
         raise UserError(
             f"the classes {labels!r} of the class bridge have no names; expected imagenet-1k or another set of timm's"
         ) from None
-    clip.visual.head = BridgedHead(head, classes, first.in_features, dim, temperature, cut)
+    clip.visual.head = BridgedHead(head, classes, first.in_features, dim, temperature, gain)

@@ -174,7 +174,11 @@ class Encoder(nn.Module):
                 name: getattr(settings, name) for name in ("hidden", "image_dropout", "text_dropout")
             }
         if settings.bridge and (labels := classes_of(classifier)):
-            model["bridge"] = {"labels": labels, "temperature": settings.bridge_temperature, "cut": settings.bridge_cut}
+            model["bridge"] = {
+                "labels": labels,
+                "temperature": settings.bridge_temperature,
+                "gain": settings.bridge_gain,
+            }
         known = {name: pretrained[name] for name in ("mean", "std", "interpolation")}
         preprocess = PreprocessCfg(size=settings.image_size, resize_mode=settings.resize_mode, **known)
         try:

@@ -62,7 +62,7 @@ class BridgeConfig(BaseModel):
     model_config = EXACT
     labels: Annotated[str, Field(pattern=r"^[\w-]{1,32}$")]
     temperature: Annotated[float, Field(gt=0)]
-    cut: Annotated[float, Field(ge=0, le=1)]
+    gain: Annotated[float, Field(gt=0)]
 
 
 class ModelConfig(BaseModel):
@@ -126,7 +126,7 @@ class TowerSettings:
     resize_mode: Literal["shortest", "longest", "squash"] = "shortest"  # how an image becomes a square
     bridge: bool = False  # keep what the image tower's classifier knows, if it has one, see class_bridge.py
     bridge_temperature: Positive = 1.0  # of the classifier's softmax
-    bridge_cut: Probability = 0.0  # smaller probabilities do not count
+    bridge_gain: Positive = 1.0  # of the learned weight of the classes, once it is learned
 
     def __post_init__(self) -> None:
         if self.text_dropout and self.head != "residual":

@@ -28,7 +28,7 @@ PICTURES = 2
 def bridged(towers, colors, tmp_path_factory) -> Arguments:
     """Of a run that was trained with a bridge, by all stages."""
     encoder = replace(locked_settings(*towers, class_pictures=PICTURES), epochs=1)
-    encoder = replace(encoder, towers=replace(encoder.towers, bridge=True))
+    encoder = replace(encoder, towers=replace(encoder.towers, bridge=True, bridge_gain=1.5))
     once = {"batch": 512, "epochs": 1}  # over thousands of pairs
     settings = with_values(
         replace(TINY, encoder=encoder), {"features": {"batch": 256}, "quantizer": once, "decoder": once}
@@ -40,7 +40,7 @@ def bridged(towers, colors, tmp_path_factory) -> Arguments:
 
 def test_the_stored_bridge_has_the_embeddings_of_the_names_and_definitions(bridged):
     encoder, texts = Encoder.load(Run(bridged.run).folder("encoder")), ClassTexts.of("imagenet-1k")
-    assert encoder.config.model["bridge"] == {"labels": "imagenet-1k", "temperature": 1.0, "cut": 0.0}
+    assert encoder.config.model["bridge"] == {"labels": "imagenet-1k", "temperature": 1.0, "gain": 1.5}
     split = encoder.split()
     assert isinstance(split.image_head, BridgedHead)
     for class_ in (0, 776):

@@ -78,7 +78,7 @@ def test_a_setting_of_several_types_takes_each_of_them():
         ("encoder.batch=1", "batch: Input should be greater than or equal to 2$"),
         ("encoder.modality_weight=-1", "modality_weight: Input should be greater than or equal to 0$"),
         ("encoder.towers.bridge_temperature=0", "bridge_temperature: Input should be greater than 0$"),
-        ("encoder.towers.bridge_cut=1.0", "bridge_cut: Input should be less than 1$"),
+        ("encoder.towers.bridge_gain=0", "bridge_gain: Input should be greater than 0$"),
         ("encoder.locked.class_pictures=1", "class_pictures is 0, or at least 2"),
         ("encoder.locked.class_pictures=101", "class_pictures: Input should be less than or equal to 100$"),
         ("quantizer.temperature=0", "temperature: Input should be greater than 0$"),

@@ -3,8 +3,8 @@
     python -m training.benchmarks.uploads RUN $GENIUS_DATA [--out FOLDER]
 
 1. "What is this?" on Flickr8k's development photographs: a text among the first results is right if it names what a
-   caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia is
-   right if it is of the class or of a kind of things that the class belongs to.
+   caption names (caption_words.py). On the objects, one of each class of ImageNet: an entry of the encyclopedia,
+   or its name alone, is right if it is of the class or of a kind of things that the class belongs to.
 2. Where RUN holds the objects themselves, as a folder of one's own does: a name or a definition asks for its picture.
 3. "Find similar pictures." on held-out pictures of other sets: a picture among the first results is right if it is of
    the category in the pool that upload_categories.tsv gives.
@@ -155,9 +155,11 @@ def drawn(seed: int) -> dict[str, list[tuple[str, Image.Image]]]:
 
 
 def right_entries() -> Callable[[str, Record], bool]:
-    """Judges whether a text is the entry of the class of an object, or of a kind that the class belongs to."""
-    classes = {entry.text: entry.classes for entry in Encyclopedia.read().entries}
-    return lambda text, record: record.attributes["class"] in classes.get(text, ())
+    """Judges whether a text is the entry or a name of the class of an object, or of a kind that it belongs to."""
+    encyclopedia = Encyclopedia.read()
+    classes = {name: entry.classes for name, entry in encyclopedia.by_name.items()}
+    classes |= {entry.text.lower(): entry.classes for entry in encyclopedia.entries}
+    return lambda text, record: record.attributes["class"] in classes.get(text.lower(), ())
 
 
 def measure_answers(
