@@ -105,7 +105,7 @@ def test_a_pair_asks_for_other_pairs(tmp_path):
 
 def test_pseudo_pictures_are_taken_for_their_class_as_photographs_are():
     torch.manual_seed(0)
-    head = BridgedHead(torch.nn.Identity(), 30, 64, 8, temperature=1.0, cut=0.0)
+    head = BridgedHead(torch.nn.Identity(), 30, 64, 8, temperature=1.0, gain=1.0)
     head.set_classifier(torch.nn.Linear(64, 30))
     head.classifier.mul_(20)
     photographs = np.random.default_rng(0).normal(size=(200, 64)).astype(np.float16)

@@ -164,7 +164,9 @@ def test_every_command_shares_its_work_or_refuses_several_processes():
     for file in sorted((ROOT / "training").rglob("*.py")):
         _, main, started = file.read_text().partition('if __name__ == "__main__":')
         if main:
-            shared = "parse_arguments(" in started or "init_distributed(" in file.read_text()
+            shared = (
+                "parse_arguments(" in started or "stage_command(" in started or "init_distributed(" in file.read_text()
+            )
             assert shared != ("    run_alone(main)\n" in started), file
 
 
