@@ -52,7 +52,8 @@ class BridgedHead(nn.Module):
     def add_classes(self, projected: Tensor, outputs: Tensor, prototypes: Tensor, weight: Tensor) -> Tensor:
         """What the head makes of outputs (b, t), as (b, d), with the classes, whose embeddings are (c, d).
 
-        The length of their mean says how certain the classifier is; its root lets an uncertain one say little.
+        weight: of the classes, against what the head makes. The length of their mean says how certain the classifier
+        is; its root lets an uncertain one say little.
         """
         classes = self.probabilities(outputs) @ prototypes
         certainty = classes.norm(dim=-1, keepdim=True).clamp(min=1e-6)  # 1 where one class is certain

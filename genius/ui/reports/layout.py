@@ -62,15 +62,15 @@ def sections(run: Path, versions: Versions) -> list[Mapping[str, Any]]:
 
 @lru_cache(128)  # a section is made once for each version of its report
 def section(run: Path, name: str, version: Version) -> Mapping[str, Any]:
-    """What the panel shows of one report: the report, or why there is none and what to do. Paths in messages are
-    relative: a visitor is not shown that of the server."""
-    place = Path(os.path.relpath(run))
+    """What the panel shows of one report: the report, or why there is none and what to do."""
+    place = Path(os.path.relpath(run))  # messages do not show a visitor where the run lies on the server
     command = COMMANDS.get(name, "").format(run=place)
     missing = {"name": name, "title": name.capitalize(), "command": command}
     try:
         report = Report.load(place / "reports" / f"{name}.json")
     except FileNotFoundError:
-        return missing | {"reason": "This has not been measured for this run yet." + " The command is:" * bool(command)}
+        reason = "This has not been measured for this run yet."
+        return missing | {"reason": f"{reason} The command is:" if command else reason}
     except UserError as error:
         return missing | {"reason": f"{error}{':' if command else '.'}"}
     lead, _, note = report.note.partition("\n\n")

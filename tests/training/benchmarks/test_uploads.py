@@ -13,7 +13,7 @@ from genius.search.match import record_of
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.benchmarks import uploads
-from training.benchmarks.uploads import answer_sheet, belongs, category, held_out_records, main, rates
+from training.benchmarks.uploads import answer_sheet, belongs, category, held_out_records, main, rates, right_entries
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +113,10 @@ def test_held_out_pictures_belong_to_a_category_by_attribute_or_by_words(data):
     assert belongs(shoe, "articleType", ["Casual Shoes"]) and not belongs(shoe, "articleType", ["Caps"])
     assert not belongs(photograph, "captions", ["dog"])  # one caption does not suffice
     assert belongs(photograph, "captions", ["dog", "cat"])
+
+
+def test_an_entry_or_its_name_alone_is_right_for_its_class():
+    judge, saxophone = right_entries(), SimpleNamespace(attributes={"class": 776})
+    right = ("Saxophone (sax): a single-reed woodwind with a conical bore.", "Saxophone", "sax")
+    assert all(judge(text, saxophone) for text in right)
+    assert not any(judge(text, saxophone) for text in ("Hornbill", "A man plays a saxophone.", ""))
