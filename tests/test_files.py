@@ -144,22 +144,6 @@ def test_a_folder_that_is_being_deleted_cannot_be_locked(tmp_path):
         ReadLock(folder)
 
 
-KILLED_WHILE_LOCKED = """
-import os, signal, sys
-from pathlib import Path
-from genius.locks import manifest_lock
-with manifest_lock(Path(sys.argv[1])):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_killed_process_holds_no_lock(tmp_path):
-    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_LOCKED, tmp_path], check=False, timeout=60)
-    assert killed.returncode == -signal.SIGKILL
-    with manifest_lock(tmp_path):
-        pass
-
-
 def test_a_change_of_the_manifest_waits_for_its_turn(tmp_path):
     order = []
 

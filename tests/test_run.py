@@ -2,10 +2,7 @@ import errno
 import json
 import os
 import re
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 import torch
@@ -125,21 +122,6 @@ def test_a_missing_part_says_how_to_train_it(run, tmp_path):
         Run(tmp_path / "asets").folder("decoder")
 
 
-KILLED = """
-import os, signal, sys
-from genius.run import Run
-Run(sys.argv[1]).publish("decoder", lambda folder: os.kill(os.getpid(), signal.SIGKILL))
-"""
-
-
-def test_the_temporary_folder_of_a_killed_process_is_deleted_by_the_next_change(run):
-    subprocess.run([sys.executable, "-c", KILLED, run.path], check=False, timeout=60)
-    (run.path / f".manifest.json.{'1' * 32}").write_text("half")
-    assert len(list(run.path.glob(".decoder.*"))) == 1
-    run.publish("decoder", write("decoder"))
-    assert not list(run.path.glob(".*.*"))
-
-
 def test_the_temporary_folder_of_a_process_at_work_stays(run):
     def slow(folder):
         Run(run.path).publish("quantizer", write("quantizer"))
@@ -148,17 +130,6 @@ def test_the_temporary_folder_of_a_process_at_work_stays(run):
     run.publish("decoder", slow)
     now = Run(run.path)
     assert all((run.path / now.manifest["parts"][part]["folder"]).is_dir() for part in ("decoder", "quantizer"))
-
-
-def test_what_others_published_meanwhile_stays(run):
-    early = Run(run.path)
-    Run(run.path).publish("decoder", write("decoder"))
-    Run(run.path).record(preset="small")
-    early.publish("quantizer", write("quantizer"))
-    early.record(seconds=3)
-    now = Run(run.path)
-    assert set(now.manifest["parts"]) == {"encoder", "fusion", "decoder", "quantizer"}
-    assert (now.manifest["preset"], now.manifest["seconds"]) == ("small", 3)
 
 
 def test_a_part_names_the_parts_it_was_really_built_from(run):
@@ -245,11 +216,6 @@ def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(ru
         run.publish("encoder", fail if at == "part" else write("another encoder"))
     assert {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()} == before
     assert {folder.name[:-9] for folder in run.path.iterdir() if folder.is_dir()} == {"encoder", "fusion"}
-
-
-def test_other_errors_of_a_writer_pass(run):
-    with pytest.raises(FileNotFoundError):
-        run.publish("encoder", lambda _: Path("/no/such/file").read_bytes())
 
 
 def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):

@@ -121,6 +121,13 @@ def test_the_page_needs_no_module_of_the_evaluation():
     assert "search" in needed and "evaluation" not in needed
 
 
+def test_every_command_ends_with_a_sentence_on_an_error_of_its_user():
+    for file in CODE:
+        _, main, started = file.read_text().partition('if __name__ == "__main__":')
+        handed_on = file in (ROOT / "app.py", ROOT / "genius/__main__.py")
+        assert not main or handed_on or re.search(r"(exit_on_user_error|run_alone|stage_command)\(", started), file
+
+
 def test_no_two_classes_have_one_name():
     files_of = defaultdict(list)
     for file in CODE:

@@ -1,9 +1,5 @@
 """The command line: builds, checks, and says what is wrong in one line."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from genius.collections.__main__ import SHOWN, main
@@ -48,12 +44,3 @@ def test_wrong_arguments_are_explained(arguments, capsys):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2 and "only --check DIR" in capsys.readouterr().err
-
-
-def test_a_user_error_is_one_line_on_stderr(tmp_path):
-    command = [sys.executable, "-m", "genius.collections", str(tmp_path / "nowhere"), str(tmp_path / "new")]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
-    assert ended.returncode == 2 and ended.stdout == ""
-    assert ended.stderr == (
-        f"error: {tmp_path / 'nowhere'} is not a folder of images, nor a table of them (.csv, .tsv, .jsonl, .parquet)\n"
-    )
