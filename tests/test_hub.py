@@ -1,29 +1,52 @@
 import json
 import shutil
-from collections.abc import Iterator
+from unittest.mock import create_autospec
 
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import HfApi
+from huggingface_hub.errors import LocalEntryNotFoundError
+from huggingface_hub.utils import filter_repo_objects, validate_repo_id
 
+from genius import hub
 from genius.errors import UserError
 from genius.hub import main, push
 from genius.reports import Column, Report, Table
 from genius.run import Run
 from genius.search.engine import Engine
-from tests.fake_hub import TOKEN, Files, fake_hub
+
+Files = dict[str, bytes]
 
 
 @pytest.fixture
-def repositories(tmp_path, monkeypatch) -> Iterator[dict[str, Files]]:
-    """Those of the hub that huggingface_hub talks to."""
-    with fake_hub() as (address, repositories):
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "ENDPOINT", address)
-        template = address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setenv("HF_TOKEN", TOKEN)
-        yield repositories
+def repositories(tmp_path, monkeypatch) -> dict[str, Files]:
+    """The files of each repository of a hub that stands in for huggingface_hub's, whose calls it takes."""
+    repositories: dict[str, Files] = {}
+
+    def commit(repo, operations, **_):
+        for operation in operations:
+            with operation.as_file() as stream:
+                repositories[repo][operation.path_in_repo] = stream.read()
+
+    def download(repo, patterns) -> str:
+        validate_repo_id(repo)
+        if repo not in repositories:
+            raise LocalEntryNotFoundError(f"no {repo}")
+        folder = tmp_path / "cache" / repo / "commit"
+        for name in filter_repo_objects(repositories[repo], allow_patterns=patterns):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(repositories[repo][name])
+        return str(folder)
+
+    api = create_autospec(HfApi, instance=True)
+    api.create_repo.side_effect = lambda repo, **_: repositories.setdefault(repo, {})
+    api.create_commit.side_effect = commit
+    monkeypatch.setattr(hub, "HfApi", lambda: api)
+    for name, stand_in in (
+        ("hf_hub_download", lambda repo, name, **_: f"{download(repo, name)}/{name}"),
+        ("snapshot_download", lambda repo, allow_patterns, **_: download(repo, allow_patterns)),
+    ):
+        monkeypatch.setattr(hub, name, create_autospec(getattr(hub, name), side_effect=stand_in))
+    return repositories
 
 
 @pytest.fixture
