@@ -1,4 +1,6 @@
+import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -107,6 +109,23 @@ def test_a_query_is_answered_alike_alone_and_in_any_batch(engine, monkeypatch):
     assert all(map(close, together, engine.search(QUERIES, options)))
     assert all(close(together[i], engine.search([query], options)[0]) for i, query in enumerate(QUERIES))
     assert engine.search([], options) == []
+
+
+def test_queries_from_sixteen_threads_get_the_answers_that_one_gets(engine):
+    ways = [SearchOptions(beams=6, k=5), SearchOptions(beams=7, k=8, order="score")]
+    expected = [engine.search(QUERIES, options) for options in ways]
+
+    def ask(seed: int) -> bool:
+        """Groups of one to four queries with the same options."""
+        rng, alike = random.Random(seed), []
+        for _ in range(20):
+            way, chosen = rng.randrange(2), rng.choices(range(len(QUERIES)), k=rng.randint(1, 4))
+            found = engine.search([QUERIES[i] for i in chosen], ways[way])
+            alike += [close(result, expected[way][i]) for i, result in zip(chosen, found, strict=True)]
+        return all(alike)
+
+    with ThreadPoolExecutor(16) as threads:
+        assert all(threads.map(ask, range(16)))
 
 
 def traced_prefixes(traced) -> list[tuple[int, ...]]:
