@@ -3,103 +3,88 @@
 In a process of its own, which a page of a memory map that has no room on disk would kill.
 """
 
-import json
+import multiprocessing
+import os
+import resource
 import subprocess
-import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import torch
 
-from tests.search.tiny import publish_tiny_run
-
-CHANGES = """
-import json, os, resource, sys
-from pathlib import Path
 from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
+from tests.search.tiny import publish_tiny_run
 
-items = [Item(f"7:{number}", Modality.TEXT, f"Text {number}. " + "x" * 2000) for number in range(100)]
+ITEMS = [Item(f"7:{number}", Modality.TEXT, f"Text {number}. " + "x" * 2000) for number in range(100)]
+ROOM = (0, 8_192, 40_960, 10**5, 2 * 10**5, 4 * 10**5, 10**6, 10**7)  # bytes
 
-def state(run):
-    # Without what was encoded for the next try, and the version before the present one, which makes room.
-    present = Run(run).folder("index")
-    files = [
-        file
-        for file in run.rglob("*")
-        if file.is_file()
-        and "adding" not in file.parts
-        and (present in file.parents or not file.relative_to(run).parts[0].startswith("index-"))
-    ]
-    return {str(file): file.read_bytes() for file in files if file.name != "ballast"}
 
-def limit(run, size):
-    # Limit the size of files, as a quota does.
+def limit(run: Path, size: int) -> None:
+    """Let no file be larger, as a quota does."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
-def fill(run, size):
-    # Fill the disk, so that there is room for `size` bytes.
+
+def fill(run: Path, size: int) -> None:
+    """Fill the disk, so that there is room for `size` bytes."""
     disk = os.statvfs(run)
-    with open(run / "ballast", "wb") as ballast:
+    with (run / "ballast").open("wb") as ballast:
         os.posix_fallocate(ballast.fileno(), 0, disk.f_bavail * disk.f_frsize - size)
 
-def make_room(run):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-    (run / "ballast").unlink(missing_ok=True)
 
-def refusals(run, leave):
-    models, said = update.Models.load(run, "cpu"), {}
-    changes = {
-        "remove": lambda: update.remove(run, ["0:1"]),
-        "add": lambda: update.add(run, lambda _: ItemSource(lambda: items, Path), models),
-        "compact": lambda: update.compact(run),
-    }
-    for name, change in changes.items():
-        before, said[name] = state(run), []
-        for size in (0, 8_192, 40_960, 10**5, 2 * 10**5, 4 * 10**5, 10**6, 10**7):
+def state(run: Path) -> dict[Path, bytes]:
+    """Without what was encoded for the next try, and the version before the present one, which makes room."""
+    present, found = Run(run).folder("index"), {}
+    for file in run.rglob("*"):
+        older = file.relative_to(run).parts[0].startswith("index-") and present not in file.parents
+        if file.is_file() and not older and "adding" not in file.parts and file.name != "ballast":
+            found[file] = file.read_bytes()
+    return found
+
+
+def change_without_room(run: Path, leave: Callable[[Path, int], None], words: str) -> None:
+    """Change an index with more and more room, until there is enough."""
+    torch.set_num_threads(1)  # a forked process has no other threads
+    models = update.Models.load(run, "cpu")
+    for change in (
+        lambda: update.remove(run, ["0:1"]),
+        lambda: update.add(run, lambda _: ItemSource(lambda: ITEMS, Path), models),
+        lambda: update.compact(run),
+    ):
+        before, said = state(run), []
+        for size in ROOM:
             leave(run, size)
             try:
                 change()
                 break
             except UserError as error:
-                said[name].append(str(error))
+                said.append(str(error))
                 limit(run, resource.RLIM_INFINITY)
-                now = state(run)
-                assert now == before, (name, [file for file in {*now, *before} if now.get(file) != before.get(file)])
-                assert not list(run.glob(".*.*")), name
+                assert state(run) == before and not list(run.glob(".*.*"))
             finally:
-                make_room(run)
+                limit(run, resource.RLIM_INFINITY)
+                (run / "ballast").unlink(missing_ok=True)
+        assert said and all(words in sentence and "nothing was changed" in sentence for sentence in said), said
     index = Index.load(Run(run).folder("index"))
-    assert index.n == 29 + 100 and index.config.segments == (129,) and len(index.items(range(129))) == 129
-    return said
-
-print(json.dumps([refusals(Path(run), leave) for run, leave in zip(sys.argv[1:], (limit, fill))]))
-"""
+    assert index.config.segments == (129,) and len(index.items(range(129))) == 129
 
 
-@pytest.fixture(scope="module")
-def refusals(tmp_path_factory) -> list[dict[str, list[str]]]:
-    """What each change said where files may not grow and, if one may be mounted, on a small disk."""
-    folder = tmp_path_factory.mktemp("disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", folder]
-    mounted = not subprocess.run(mount, capture_output=True, check=False).returncode
-    try:
-        places = [tmp_path_factory.mktemp("limited"), *[folder] * mounted]
-        runs = [publish_tiny_run(place / "run", 30).path for place in places]
-        command = [sys.executable, "-c", CHANGES, *runs]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    finally:
-        if mounted:
-            subprocess.run(["umount", folder], check=True)
-    assert ended.returncode == 0, (ended.returncode, ended.stderr[-2000:])
-    return json.loads(ended.stdout)
-
-
-@pytest.mark.parametrize("way, words", [(0, ""), (1, "is full")], ids=["files that may not grow", "a full disk"])
-def test_without_room_a_change_is_refused_and_the_run_stays_as_it_was(way, words, refusals):
-    if way >= len(refusals):
+@pytest.mark.parametrize("leave, words", [(limit, ""), (fill, "is full")], ids=["files that may not grow", "full disk"])
+def test_without_room_a_change_is_refused_and_the_run_stays_as_it_was(leave, words, tmp_path):
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", tmp_path]
+    if leave is fill and subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("mounting a small disk needs rights")
-    for name, sentences in refusals[way].items():
-        assert sentences and all(words in one and "nothing was changed" in one for one in sentences), (name, sentences)
+    try:
+        run = publish_tiny_run(tmp_path / "run", 30).path
+        child = multiprocessing.get_context("fork").Process(target=change_without_room, args=(run, leave, words))
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+    finally:
+        if leave is fill:
+            subprocess.run(["umount", tmp_path], check=True)
