@@ -9,6 +9,7 @@ from genius.explore.code_profile import Profiles
 from genius.schema import Modality
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
+from tests.trie.test_code_table import matching
 
 N = 60
 
@@ -26,14 +27,6 @@ def profiles(engine) -> Profiles:
 @pytest.fixture(scope="module")
 def codes(engine) -> np.ndarray:
     return engine.index.codes(range(N))
-
-
-def matching(codes, pattern):
-    return [
-        row
-        for row, own in enumerate(codes.tolist())
-        if all(code is None or code == own[level] for level, code in enumerate(pattern))
-    ]
 
 
 def test_an_overview_counts_what_matches(profiles, engine, codes):

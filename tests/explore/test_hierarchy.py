@@ -5,6 +5,7 @@ from genius.explore import hierarchy as module
 from genius.explore.hierarchy import hierarchy
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
+from tests.trie.test_code_table import matching
 
 SIZES = (3, 9, 7, 5)
 
@@ -19,10 +20,6 @@ def table(codes) -> CodeTable:
     return CodeTable(IDTable.build(codes, SIZES))
 
 
-def expected_items(codes, pattern):
-    return sum(all(code is None or code == own[level] for level, code in enumerate(pattern)) for own in codes.tolist())
-
-
 def every(node):
     yield node
     for child in node.children:
@@ -35,7 +32,7 @@ def test_each_node_holds_the_items_of_its_pattern_and_its_children_all_of_them(c
     root = hierarchy(table.match(pattern))
     assert root.pattern == pattern
     for node in every(root):
-        assert node.items == expected_items(codes, node.pattern) and node.others == 0
+        assert node.items == len(matching(codes, node.pattern)) and node.others == 0
         if node.children:
             assert node.items == sum(child.items for child in node.children)
             assert [child.items for child in node.children] == sorted(child.items for child in node.children)[::-1]

@@ -147,6 +147,8 @@ def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_pat
     assert (index.n, index.config.trained) == (30, 24)  # the first 24 are the same pictures
     with pytest.raises(UserError, match="6 items were added to .*run, which an index of own models would lack"):
         main([*command, *TRAIN])
+    with pytest.raises(UserError, match="was made from .*pictures; name another RUN, or add to it"):
+        main([str(tmp_path / "others"), str(tmp_path / "run")])
 
 
 def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
@@ -287,12 +289,6 @@ def test_too_few_pictures_or_texts_are_searched_but_not_trained_on(tmp_path):
         with pytest.raises(UserError, match=message):
             main([str(source), str(tmp_path / f"of {source.name}"), *TRAIN])
         assert Engine.load(tmp_path / f"of {source.name}", "cpu").index.n == n
-
-
-def test_other_sources_are_refused_for_the_same_run(tmp_path):
-    main([str(photographs(tmp_path / "pictures", 3)), str(tmp_path / "run")])
-    with pytest.raises(UserError, match="was made from .*pictures; name another RUN, or add to it"):
-        main([str(photographs(tmp_path / "others", 2)), str(tmp_path / "run")])
 
 
 def test_a_mistyped_or_empty_folder_leaves_nothing_and_the_right_one_can_follow(tmp_path):

@@ -1,5 +1,6 @@
 """All stages of training on a micro collection: results, resuming, refusals; and on a GPU where there is one."""
 
+import itertools
 import json
 import shutil
 from dataclasses import replace
@@ -26,7 +27,7 @@ from training import stage as stages
 from training.curves import HEALTH, read_curves, read_health
 from training.decoder import Validation
 from training.pairs import CandidateTable
-from training.settings import IndexSettings, Settings
+from training.settings import IndexSettings
 from training.stage import STAGES, pending_stages, run_stage
 
 
@@ -73,19 +74,16 @@ def test_a_run_cannot_be_continued_with_other_settings(path, collection):
         pipeline.train(arguments(collection, path, replace(TINY, seed=1)))
 
 
-@pytest.mark.parametrize(
-    "moment", ["before an epoch is saved", "after an epoch", "before it is published", "before it is recorded"]
-)
-@pytest.mark.parametrize("stage", ["encoder", "quantizer", "decoder"])
-def test_a_killed_stage_resumes_after_its_last_epoch_and_ends_with_the_same_bytes(
-    stage, moment, path, collection, tmp_path, monkeypatch
+def test_a_training_that_is_killed_again_and_again_resumes_after_its_last_epoch_and_ends_with_the_same_bytes(
+    path, collection, tmp_path, monkeypatch
 ):
-    killed_while(monkeypatch, stage, moment)
-    with pytest.raises(Killed):
-        pipeline.train(arguments(collection, tmp_path))
-    monkeypatch.undo()
+    """At each moment of every stage that has epochs, in turn."""
+    moments = ("before an epoch is saved", "after an epoch", "before it is published", "before it is recorded")
+    for stage, moment in itertools.product(("encoder", "quantizer", "decoder"), moments):
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            killed_while(patch, stage, moment)
+            pipeline.train(arguments(collection, tmp_path))
     pipeline.train(arguments(collection, tmp_path))
-
     expected, found = (Run(run).manifest["parts"] for run in (path, tmp_path))
     for part in PARTS:
         assert found[part]["files"] == expected[part]["files"], part  # byte for byte
@@ -121,32 +119,28 @@ def other_query_of_a_positive(root) -> None:
     file.write_text("".join(" ".join(line) + "\n" for line in lines))
 
 
-def more_phrasings(settings: Settings) -> Settings:
-    return replace(settings, features=replace(settings.features, phrasings=settings.features.phrasings + 1))
-
-
-@pytest.mark.parametrize(
-    ("stage", "change"),
-    [("encoder", other_texts), ("quantizer", other_texts), ("quantizer", more_phrasings)]
-    + [("encoder", other_query_of_a_positive), ("quantizer", other_query_of_a_positive)],
-)
-def test_a_killed_stage_does_not_go_on_with_other_data(stage, change, collection, tmp_path, monkeypatch):
+@pytest.mark.parametrize("stage", ["encoder", "quantizer"])
+def test_a_killed_stage_does_not_go_on_with_other_data(stage, collection, tmp_path, monkeypatch):
     root = shutil.copytree(collection.root, tmp_path / "collection")
     given = arguments(root, tmp_path / "run")
-    if change is other_query_of_a_positive:
-        change(root)
-    killed_while(monkeypatch, stage, "after an epoch")
-    with pytest.raises(Killed):
+    other_query_of_a_positive(root)
+    kept = shutil.copytree(root, tmp_path / "kept")
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        killed_while(patch, stage, "after an epoch")
         pipeline.train(given)
-    monkeypatch.undo()
-    if change is more_phrasings:
-        given = replace(given, settings=change(TINY))
-    else:
+    more_phrasings = replace(TINY.features, phrasings=TINY.features.phrasings + 1)
+    for change, settings in (
+        (other_query_of_a_positive, TINY),  # whose features stay
+        (other_texts, TINY),
+        *[(lambda _: None, replace(TINY, features=more_phrasings))] * (stage == "quantizer"),
+    ):
+        shutil.copytree(kept, root, dirs_exist_ok=True)
         change(root)
-    if stage == "quantizer" and change is not other_query_of_a_positive:  # whose features stay
-        run_stage("features", features.train, given)
-    with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
-        run_stage(stage, STAGES[stage].train, given)
+        changed = replace(given, settings=settings)
+        if stage == "quantizer":
+            run_stage("features", features.train, changed)
+        with pytest.raises(UserError, match=f"{stage} was made with other settings or data"):
+            run_stage(stage, STAGES[stage].train, changed)
 
 
 @pytest.mark.parametrize("stage", ["quantizer", "index"])

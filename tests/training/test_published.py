@@ -36,7 +36,6 @@ from tests.training.published_formulas import (
     fused,
     image_feature,
     log_probabilities,
-    prefix_embeddings,
     quantized,
     text_feature,
     tokens_of,
@@ -145,16 +144,6 @@ def test_codes_are_those_of_the_published_formulas(converted):
     told = np.logical_and.accumulate(margins > MARGIN, axis=1)  # once one code is open, so is what follows
     assert told.mean() > 0.8
     np.testing.assert_array_equal(codes[told], expected[told])
-
-
-def test_prefix_embeddings_pass_the_empty_encoders_norm(converted):
-    sizes, weights, z = converted.sizes, Formulas(converted.genius), vectors(converted.sizes)
-    decoder = IDDecoder.load(converted.run.folder("decoder"))
-    with torch.inference_mode():
-        raw = decoder.project(torch.from_numpy(z)).unflatten(-1, (sizes.prefix, sizes.width))
-        found = decoder.t5.encoder(inputs_embeds=raw).last_hidden_state.double().numpy()
-    expected = np.stack([prefix_embeddings(weights, own) for own in z.astype(np.float64)])
-    np.testing.assert_allclose(found, expected, atol=CLOSE)
 
 
 def test_every_step_has_the_published_log_probabilities(converted):
