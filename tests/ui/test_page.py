@@ -28,6 +28,10 @@ def test_a_setting_that_the_page_does_not_offer_never_reaches_the_engine(ask, se
     assert not answer["success"] and len(served.engine.queries) == before
 
 
+def test_a_page_that_may_not_be_edited_takes_no_changes(served):
+    assert not {"on_add", "on_ids", "on_take_out", "on_compact"} & {event.name for event in served.page.fns.values()}
+
+
 def test_an_example_over_http_fills_the_form_and_answers(ask):
     answer = ask("on_ask", None, *form("")[5:], event={"asked": {"example": "2"}})
     text, picture, instruction, part, pictured, *_, summary, cards, generated = answer["output"]["data"][:15]

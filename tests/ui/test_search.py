@@ -3,6 +3,7 @@
 import io
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -111,6 +112,9 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
     text, _, instruction, *_ = again = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *SETTINGS)
     assert engine.queries[-1][0].instruction == found(again).summary["asked"] == "Picture this."
     assert (text, instruction) == ("a mug", "")
+    last = SimpleNamespace(query=engine.queries[-1][0])
+    callbacks.on_picture(gr.EventData(None, {"id": "1:300"}), "a mug", "", last, [], *SETTINGS)
+    assert engine.queries[-1][0].instruction == "Picture this.", "that of the search before"
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What several tests do on a page."""
 
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -49,18 +48,3 @@ def asked(page: Page, name: str) -> dict[str, str]:
     """What the address of the page says, once it names this field."""
     page.wait_for_function("name => new URLSearchParams(location.search).has(name)", arg=name)
     return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
-
-
-def hold_upload(page: Page, photo: Path, under: str) -> Callable[[], None]:
-    """Choose a picture whose upload is held: returns what lets it go on, once the browser has sent it."""
-    held = []
-    page.route("**/upload?*", lambda route: held.append(route))
-    with page.expect_request("**/upload?*"):
-        page.set_input_files(f"{under} input[type=file]", photo)
-    page.locator(f"{under} .uploading").wait_for()
-
-    def release() -> None:
-        wait_until(lambda: held or page.wait_for_timeout(50))
-        held[0].continue_()
-
-    return release

@@ -49,7 +49,7 @@ def expected(served, pattern):
 
 
 def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(opened, served):
-    page = opened()
+    page = opened("/?theme=kept")
     own = served.engine.index.codes([4])[0].tolist()
     ask(page, f"{own[0]} - * - {own[2]}")
     items = expected(served, (own[0], None, own[2]))
@@ -57,7 +57,7 @@ def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_addre
     assert crumbs(page) == ["all", f"{own[0]} Text", "*", str(own[2])]
     assert page.input_value("#codes-pattern textarea, #codes-pattern input") == f"{own[0]} · * · {own[2]}"
     assert page.locator("#codes-items .tile").count() == int(items.split()[0])
-    page.wait_for_url(f"**code={own[0]}.*.{own[2]}*")
+    page.wait_for_url(f"**/?theme=kept&tab=codes&code={own[0]}.*.{own[2]}*")
     page.locator("#codes-items .tile").first.click()
     card = page.locator("#codes-card .itemcard")
     card.wait_for()
@@ -67,10 +67,13 @@ def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_addre
     page.locator("#cards .card").first.wait_for()
 
 
-def test_an_address_without_a_readable_pattern_says_so_and_opens_everything(visit):
-    page = visit("/?tab=codes&code=hello")
-    page.locator("[data-testid=toast-body]", has_text="'hello' is not a code").wait_for()
+def test_a_wrong_address_says_so_and_leaves_a_page_that_works(visit):
+    page = visit("/?item=nowhere&tab=codes&code=hello")
+    for told in ("'hello' is not a code", "There is no item 'nowhere'"):
+        page.locator("[data-testid=toast-body]", has_text=told).wait_for()
     shown(page, "40 items")
+    page.get_by_role("tab", name="Search").click()
+    search(page, "A red dog.")
 
 
 def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
@@ -78,10 +81,11 @@ def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     search(page, "A red dog.")
     page.wait_for_url("**q=A+red+dog*")
     page.locator("#strip .generation").wait_for()
-    page.get_by_role("button", name="Why?").first.click()
-    page.locator("#why .identity button").first.click()
+    code = page.locator("#cards .card .code").nth(1)
+    prefix = code.get_attribute("data-prefix")
+    code.click()
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
-    page.wait_for_url("**tab=codes&code=*")
+    page.wait_for_url(f"**tab=codes&code={prefix}")
     page.go_back()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.wait_for_url("**q=A+red+dog*")

@@ -1,4 +1,4 @@
-"""The Collection tab as a visitor meets it, on a page that may be edited and on one that may not."""
+"""The Collection tab as a visitor meets it, on a page that may be edited."""
 
 from zipfile import ZipFile
 
@@ -17,12 +17,12 @@ ITEMS = 40
 PAUSE = 700  # milliseconds between a question and its answer
 
 
-@pytest.fixture(scope="module", params=[True])
+@pytest.fixture(scope="module", params=[False])
 def served(request, tmp_path_factory):
-    about = About(paragraphs=("Made up.",))
-    folder, copied = tmp_path_factory.mktemp("collection"), request.param == "a working copy"
-    copies = folder / "copies" if copied else None
-    with serving(folder / "run", editable=bool(request.param), about=about, copies=copies) as page:
+    """param: whether visitors change a working copy, in place of the run."""
+    folder = tmp_path_factory.mktemp("collection")
+    copies = folder / "copies" if request.param else None
+    with serving(folder / "run", editable=True, about=About(paragraphs=("Made up.",)), copies=copies) as page:
         yield page
 
 
@@ -94,18 +94,7 @@ def test_a_double_click_or_a_held_key_removes_nothing_and_the_question_ends_by_i
     page.locator("#collection-outcome .title", has_text="1 item removed").wait_for()
 
 
-@pytest.mark.parametrize("served", [False], indirect=True)
-@pytest.mark.parametrize("width", [1280, pytest.param(390, marks=pytest.mark.slow)])
-def test_a_page_that_may_not_be_edited_has_no_form(visit, served, width):
-    page = visit("/?tab=collection", width=width)
-    opened(page)
-    assert "--editable" in page.locator("#collection-read-only").inner_text()
-    assert page.locator("#collection-go, #collection-pictures, #collection-ids").count() == 0
-    assert not {"on_add", "on_ids", "on_take_out", "on_compact"} & {event.name for event in served.page.fns.values()}
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.mark.parametrize("served", ["a working copy"], indirect=True)
+@pytest.mark.parametrize("served", [True], indirect=True)
 def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, photo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (below := tmp_path / "holiday" / "below").mkdir(parents=True)

@@ -5,6 +5,7 @@ import base64
 import pytest
 from PIL import Image
 
+from genius.ui.gradio_hooks import QUEUE_FULL
 from tests.ui.browser.actions import search, upload
 
 pytestmark = pytest.mark.browser
@@ -54,13 +55,21 @@ def test_back_and_forward_walk_through_searches_and_tabs_and_bring_the_search_ba
     shows(page, "“bowl”")  # which the address of the other tab holds, too
 
 
-def test_an_uploaded_picture_comes_back_after_a_reload_and_by_back_with_what_is_typed(visit, photo):
+def test_an_uploaded_photograph_is_shrunk_upright_and_comes_back_after_a_reload_and_by_back(visit, tmp_path):
+    """Of a telephone: of 24.5 megapixels, lying on its side as its EXIF says. What is typed comes back, too."""
+    file, exif = tmp_path / "phone.jpg", Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (5_712, 4_284), "orange").save(file, exif=exif, comment=tmp_path.name.encode())
     page = visit()
     page.fill("#text textarea", "a red c")
     page.reload()
     page.wait_for_function("document.querySelector('#text textarea')?.value === 'a red c'")
     page.fill("#text textarea", "")
-    upload(page, photo)
+    upload(page, file)
+    size = page.locator("#picture img").evaluate(
+        "async image => (await image.decode(), [image.naturalWidth, image.naturalHeight])"
+    )
+    assert size == [1_536, 2_048]
     page.click("#go")
     shows(page, "the picture")
     page.fill("#text textarea", "half a sent")
@@ -90,19 +99,6 @@ def give(page, how, file, kind):
       document.querySelector('h1').dispatchEvent(event);
     }"""
     page.evaluate(script, [how, data, file.name, kind])
-
-
-def test_a_telephones_photograph_is_shrunk_upright_before_it_is_uploaded(visit, served, tmp_path):
-    """Of 24.5 megapixels, lying on its side as its EXIF says."""
-    file, exif = tmp_path / "phone.jpg", Image.Exif()
-    exif[0x0112] = 6
-    Image.new("RGB", (5_712, 4_284), "orange").save(file, exif=exif)
-    page = visit()
-    upload(page, file)
-    size = page.locator("#picture img").evaluate(
-        "async image => (await image.decode(), [image.naturalWidth, image.naturalHeight])"
-    )
-    assert size == [1_536, 2_048]
 
 
 def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_refused_at_once(visit, photo, tmp_path):
@@ -160,10 +156,13 @@ def test_a_page_over_a_restarted_server_repeats_its_search_and_says_so(visit):
     assert "q=mug" in page.url
 
 
-def test_who_is_signed_out_is_told_so_with_a_link(context, served):
+def test_who_is_refused_is_told_why_and_who_is_signed_out_gets_a_link(context, served):
     page = context.new_page()
     page.goto(f"{served.url}/?q=mug")
     shows(page, "“mug”")
+    page.route("**/queue/join*", lambda route: route.fulfill(status=503, json={"detail": QUEUE_FULL}), times=1)
+    page.click("#go")
+    page.locator("[data-testid=toast-body]", has_text=QUEUE_FULL).wait_for()
     page.route("**/queue/join*", lambda route: route.fulfill(status=401, json={"detail": "Unauthorized"}), times=1)
     page.click("#go")
     told = page.locator("[data-testid=toast-body]", has_text="You are signed out")

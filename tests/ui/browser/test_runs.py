@@ -57,9 +57,8 @@ def test_a_run_is_opened_with_the_keyboard_while_it_loads_a_page_says_so(visit, 
     assert current(page) == NAMES[1]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_on_a_phone_the_runs_and_the_picture_come_first(visit, theme):
-    page = visit(f"/?__theme={theme}", width=390)
+def test_on_a_phone_the_runs_and_the_picture_come_first(visit):
+    page = visit(width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     tops = [page.locator(part).bounding_box()["y"] for part in (".guides", "#picture", "#examples")]
     assert tops == sorted(tops) and tops[2] < 300

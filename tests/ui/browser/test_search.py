@@ -19,6 +19,7 @@ def blended(page, place):
     return page.locator("#blend-weight")
 
 
+@pytest.mark.slow
 def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, served, monkeypatch):
     page = visit()
     search_of, begun, searched, ended = served.engine.search, threading.Event(), threading.Event(), []
@@ -88,20 +89,6 @@ def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     assert len(rows) == 2 and served.engine.index.items([rows[-1]])[0].id == ids[-1]
 
 
-def test_a_result_becomes_the_query(visit, served):
-    page = visit()
-    search(page, "mug")
-    pair = page.locator("#cards .card.pair").first
-    id, words = pair.get_attribute("data-id"), pair.locator(".title :not(.rank)").text_content()
-    pair.hover()
-    pair.get_by_role("button", name="Similar").click()
-    page.locator("#summary .titled", has_text=f"Like “{words[:40]}").wait_for()
-    query, _ = served.engine.queries[-1]
-    assert query.text == words == page.input_value("#text textarea") and query.instruction == ""
-    page.locator("#picture img").wait_for()
-    assert asked(page, "item") == {"item": id}
-
-
 def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, photo, tmp_path):
     page = visit()
     upload(page, photo)
@@ -125,7 +112,7 @@ def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, 
     offline.close()
 
 
-def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
+def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result_and_a_result_becomes_the_query(visit, served):
     page = visit()
     search(page, "mug")
     weight = blended(page, 4)
@@ -145,47 +132,43 @@ def test_the_id_changes_as_the_weight_moves_from_the_query_to_a_result(visit):
     page.locator("#blend").get_by_role("button", name="Close").click()
     page.locator("#blend .blend").wait_for(state="detached")
 
+    pair = page.locator("#cards .card.pair").first
+    id, words = pair.get_attribute("data-id"), pair.locator(".title :not(.rank)").text_content()
+    pair.hover()
+    pair.get_by_role("button", name="Similar").click()
+    page.locator("#summary .titled", has_text=f"Like “{words[:40]}").wait_for()
+    query, _ = served.engine.queries[-1]
+    assert query.text == words == page.input_value("#text textarea") and query.instruction == ""
+    page.locator("#picture img").wait_for()
+    assert asked(page, "item") == {"item": id}
 
-def test_the_history_outlives_a_reload_and_asks_again(visit, served, photo):
+
+def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a_browser(visit, served, photo):
     page = visit()
+    with page.context.expect_page() as opening:
+        page.evaluate("open(location)")
+    other, entries = opening.value, "#history .entry"
+    other.locator("#cards .panel > *").first.wait_for()
+    other.click("#past button")
     search(page, "mug")
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#picture img").wait_for()
     search(page, "cup")
-    entries = page.locator("#history .entry")
-    page.click("#past button")
-    entries.nth(1).wait_for()
-    page.reload()
-    page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")
-    page.click("#past button")
-    entries.nth(1).wait_for()
-    assert [text.split("\n")[0] for text in entries.all_inner_texts()] == ["“cup”", "“mug”"]
-    assert "a picture that was not kept" in entries.first.inner_text()
-    assert "the pictures that you uploaded do not" in page.locator("#history").inner_text()
-    entries.nth(1).click()
-    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
-    assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"
-
-
-def test_tabs_of_one_browser_share_the_history(visit, served):
-    page = visit()
-    with page.context.expect_page() as opening:
-        page.evaluate("open(location)")
-    other = opening.value
-    other.locator("#cards .panel > *").first.wait_for()
-    other.click("#past button")
-    for text in ("bowl", "mug"):
-        search(page, text)
-    other.locator("#history .entry", has_text="“mug”").wait_for()  # where it is open, it follows
-    search(other, "cup")
-    entries = "#history .entry"
+    other.locator(entries, has_text="“cup”").wait_for()  # where it is open, it follows
+    search(other, "bowl")
     other.locator(entries).nth(2).wait_for()
     other.close()
     page.reload()
-    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")  # which its address repeats
+    page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")  # which its address repeats
     page.click("#past button")
     page.locator(entries).nth(2).wait_for()
-    assert [text.split("\n")[0] for text in page.locator(entries).all_inner_texts()] == ["“mug”", "“cup”", "“bowl”"]
+    shown = page.locator(entries).all_inner_texts()
+    assert [text.split("\n")[0] for text in shown] == ["“cup”", "“bowl”", "“mug”"]
+    assert "a picture that was not kept" in shown[0]
+    assert "the pictures that you uploaded do not" in page.locator("#history").inner_text()
+    page.locator(entries).nth(2).click()
+    page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
+    assert served.engine.queries[-1][0].text == page.input_value("#text textarea") == "mug"
 
 
 def step(page):

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.ui.browser import actions
 from tests.ui.browser.actions import act, point_at
 
 pytestmark = pytest.mark.browser
@@ -15,10 +16,8 @@ def served(tiny_page):
     return tiny_page
 
 
-def search(page, text="A red dog."):
-    page.fill("#text textarea", text)
-    page.press("#text textarea", "Enter")
-    page.locator("#summary .sentence", has_text=f"“{text}”").wait_for(state="attached")
+def search(page):
+    actions.search(page, "A red dog.")
     if page.get_by_role("button", name="Show the steps").is_visible():
         page.get_by_role("button", name="Show the steps").click()
     return page.locator("#strip")
@@ -37,11 +36,28 @@ def hidden(strip):
     return strip.locator(".ahead").count()
 
 
-def test_it_plays_once_in_less_than_two_seconds_and_can_be_stopped_and_then_shows_everything(visit):
-    strip = search(visit())
+def test_it_is_a_table_that_is_told_once_plays_in_less_than_two_seconds_and_can_be_stopped(visit):
+    page = visit()
+    strip = search(page)
     settled(strip)
+    heads = strip.locator("thead th").all_inner_texts()
+    assert heads[:2] == ["Start", "Modality"] and len(heads) == 5
+    rows = strip.locator("tbody th[scope=row]").all_inner_texts()
+    assert rows[:4] == ["Code", "Meaning", "Probability", "Ruled out"]
+    assert rows[4:] == ["Beam", "Items still possible", "Some of them", "Other codes"]
+    left = [int(text) for text in strip.locator(".row-left b").all_inner_texts()]
+    assert left[0] == 40 and left == sorted(left, reverse=True) and left[-1] >= 1
+    told = strip.locator(".other").first.get_attribute("aria-label")
+    assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
+
+    summary = page.locator("#summary .sentence").text_content()
+    page.locator("#announcer[role=status]", has_text=summary).wait_for(state="attached")
+    assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
+    act(page, 0, "Why?")
+    page.locator("#announcer", has_text="were compared closely").wait_for(state="attached")
+
     assert hidden(strip) == 0 and len(codes(strip)) == 4
-    ahead, milliseconds = strip.page.evaluate(  # by its own steps: a busy machine takes longer
+    ahead, milliseconds = page.evaluate(  # by its own steps: a busy machine takes longer
         """() => {
         const button = document.querySelector('#strip .play');
         let step, every, spent = 0;
@@ -54,24 +70,13 @@ def test_it_plays_once_in_less_than_two_seconds_and_can_be_stopped_and_then_show
     )
     assert ahead > 0 and 0 < milliseconds < 2_000
     assert hidden(strip) == 0
-    strip.page.evaluate("window.setInterval = () => 7")  # so that it never goes on by itself
+    page.evaluate("window.setInterval = () => 7")  # so that it never goes on by itself
     play = strip.locator(".play")
     for key, place in ((None, play), ("Enter", play), ("Escape", play), ("Escape", strip.locator(".levels"))):
         play.click()
         assert play.inner_text() == "Stop" and hidden(strip) > 0
         place.press(key) if key else place.click()
         assert play.inner_text() == "Play again" and hidden(strip) == 0, key
-
-
-def test_one_permanent_node_tells_a_screen_reader_of_a_search(visit):
-    page = visit()
-    strip = search(page)
-    settled(strip)
-    summary = page.locator("#summary .sentence").text_content()
-    page.locator("#announcer[role=status]", has_text=summary).wait_for(state="attached")
-    assert page.locator("#summary [role=status], #strip [role=status]").count() == 0  # nothing is read twice
-    act(page, 0, "Why?")
-    page.locator("#announcer", has_text="were compared closely").wait_for(state="attached")
 
 
 def test_another_code_is_chosen_and_taken_back(visit):
@@ -96,36 +101,16 @@ def test_another_code_is_chosen_and_taken_back(visit):
     found.locator(".tile").first.wait_for(state="detached")
 
 
-def test_it_is_a_table_with_a_header_for_each_level_and_row(visit):
-    strip = search(visit())
-    settled(strip)
-    heads = strip.locator("thead th").all_inner_texts()
-    assert heads[:2] == ["Start", "Modality"] and len(heads) == 5
-    rows = strip.locator("tbody th[scope=row]").all_inner_texts()
-    assert rows[:4] == ["Code", "Meaning", "Probability", "Ruled out"]
-    assert rows[4:] == ["Beam", "Items still possible", "Some of them", "Other codes"]
-    left = [int(text) for text in strip.locator(".row-left b").all_inner_texts()]
-    assert left[0] == 40 and left == sorted(left, reverse=True) and left[-1] >= 1
-    told = strip.locator(".other").first.get_attribute("aria-label")
-    assert re.search(r"[\d.]+ %, \d+ items?: what if", told)
-
-
-def texts(page):
-    """The strip of a what-if among the texts, whose codes differ."""
+def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit):
+    page = visit()
     strip = search(page)
     settled(strip)
     strip.get_by_role("button", name="The best generated ID").click()
     strip.get_by_role("button", name="The best generated ID", pressed=True).wait_for()
     settled(strip)
-    strip.locator(".other", has_text="Text").click()
+    strip.locator(".other", has_text="Text").click()  # texts, whose codes differ
     strip.locator(".branched").wait_for()
     settled(strip)
-    return strip
-
-
-def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit, served):
-    page = visit()
-    strip = texts(page)
     page.wait_for_function("[...document.querySelectorAll('#strip [data-meaning]')].some(one => one.textContent)")
     named = strip.locator("[data-meaning]").evaluate_all(
         "all => all.map(one => [one.dataset.meaning, one.textContent])"
@@ -160,17 +145,3 @@ def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(brow
         hint.get_by_text("What the search expects you to want").wait_for()
         page.locator("#go").tap()
         hint.wait_for(state="hidden")
-
-
-def test_a_name_from_the_data_stays_a_text(visit):
-    page = visit()
-    page.evaluate("genius.setNames({'0': '<img src=x onerror=alert(1)>', '1': '${alert(2)}', '2': '<b>'})")
-    strip = texts(page)
-    page.evaluate(
-        """() => {
-        document.querySelectorAll('#strip .code').forEach(one =>
-          genius.setNames({[one.dataset.prefix]: '<img src=x onerror=alert(3)>'}));
-        genius.setNames = () => {}; }"""  # the run's own names may still be on their way
-    )
-    assert "<img src=x" in strip.locator("[data-meaning]").first.inner_text()
-    assert strip.locator(".meaning img").count() == 0

@@ -77,15 +77,13 @@ def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
     page.wait_for_url(f"**code={prefix}*")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_needs_no_sideways_scrolling_and_themes_are_followed(visit, theme):
-    page = visit(f"/?numbers=1&__theme={theme}", width=390)
+def test_a_phone_needs_no_sideways_scrolling_and_the_theme_is_followed(visit):
+    page = visit("/?numbers=1&__theme=dark", width=390)
     search(page, "A red dog.")
     explained(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.wait_for_function(
-        """dark => {
+        """() => {
         const ink = getComputedStyle(document.querySelector('#why-tree .xtick text')).fill.match(/\\d+/g);
-        return ink && (ink.slice(0, 3).reduce((a, b) => +a + +b) > 384) === dark; }""",
-        arg=theme == "dark",
+        return ink && ink.slice(0, 3).reduce((a, b) => +a + +b) > 384; }"""
     )
