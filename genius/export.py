@@ -32,8 +32,7 @@ from genius.explore.code_names import Names, read_names
 from genius.explore.code_patterns import format_pattern
 from genius.explore.map_data import read_maps
 from genius.files import disk_errors_explained, written_aside
-from genius.index.store import Index
-from genius.index.versions import load_index
+from genius.index.store import Index, load_index
 from genius.run import Run
 from genius.schema import Item, provenance_of
 from genius.trie.ids import IDTable

@@ -13,7 +13,7 @@ from genius.explore.code_names import CodeName, save_names
 from genius.explore.map_data import Maps, View
 from genius.index import update
 from genius.index.item_source import uploaded_items
-from genius.index.versions import load_index
+from genius.index.store import load_index
 from genius.run import Run
 
 SCRIPT = "</script><img src=x onerror=alert(1)> “two\nlines”"

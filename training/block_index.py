@@ -20,9 +20,8 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
-from genius.index.store import Index
+from genius.index.store import PART, Index
 from genius.index.update import append
-from genius.index.versions import PART
 from genius.index.writing import write_index
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder

@@ -24,9 +24,8 @@ from genius.commands import command_parser
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, link_files
-from genius.index.store import Index
+from genius.index.store import PART, Index, load_index
 from genius.index.update import ROW_FILES
-from genius.index.versions import PART, load_index
 from genius.index.writing import write_rows
 from genius.metrics.codebook import health, read_ids
 from genius.models.absent import NoCodewords, NoCodewordsConfig

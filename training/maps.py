@@ -33,8 +33,7 @@ from genius.errors import UserError
 from genius.evaluation.queries import QuerySet, read_queries
 from genius.explore.map_data import PART, MappedQuery, Maps, View
 from genius.files import remove_folder
-from genius.index.store import Index
-from genius.index.versions import load_index
+from genius.index.store import Index, load_index
 from genius.models.absent import NoCodewords, load_quantizer
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion

@@ -17,8 +17,7 @@ from genius.collections.mbeir import Collection
 from genius.files import remove_folder, sha256
 from genius.index import update
 from genius.index.item_source import ItemSource
-from genius.index.store import Index
-from genius.index.versions import PART
+from genius.index.store import PART, Index
 from genius.run import Run
 from training.checkpoint import files_stamp
 

@@ -20,7 +20,7 @@ from genius.collections.vectors import open_vectors, vector_items
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
 from genius.files import remove_folder, write_array
-from genius.index.versions import PART
+from genius.index.store import PART
 from genius.index.writing import write_index
 from genius.models.absent import NoEncoder, NoEncoderConfig
 from genius.models.encoder import Encoder

@@ -16,8 +16,7 @@ from genius.errors import exit_on_user_error
 from genius.index import update
 from genius.index.check import TRAINING, DriftReport, advice, description, problems
 from genius.index.item_source import ItemSource, read_item_source
-from genius.index.store import Index
-from genius.index.versions import load_index, load_newer_index
+from genius.index.store import Index, load_index, load_newer_index
 from genius.run import Run, expect_run
 
 SHOWN = 10  # ids or problems

@@ -1,4 +1,4 @@
-"""Check an index: are its files whole, do added items still fit the codebooks, and what is to be done?
+"""Check an index: what does it hold, are its files whole, do added items still fit the codebooks, what is to be done?
 
 Added items are compared with the trained ones in two ways: the distance of their features from the reconstruction by
 their IDs, and the number of items that share an ID.
@@ -15,8 +15,7 @@ from tqdm import tqdm
 from genius.errors import UserError
 from genius.files import sha256
 from genius.index.segments import LOOKUP
-from genius.index.store import Index
-from genius.index.versions import PART
+from genius.index.store import PART, Index
 from genius.run import MAX_HASHED, Run
 from genius.schema import Modality
 from genius.trie.ids import IDTable
@@ -126,6 +125,29 @@ def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
+@dataclass(frozen=True)
+class Dataset:
+    """Counts of the items whose ids start with the same number."""
+
+    number: int | None  # None: of ids that start with none
+    modalities: list[int]  # items of each Modality
+    added: int  # of them since training
+
+    @property
+    def items(self) -> int:
+        return sum(self.modalities)
+
+
+def datasets(index: Index) -> list[Dataset]:
+    """The datasets of the items, by number. Reads every id once: about a second for a million."""
+    numbers, found = index.records.datasets(), []
+    for number in sorted(set(numbers.tolist()), key=lambda number: (number < 0, number)):
+        of_it = numbers == number
+        modalities = np.bincount(index.modalities[of_it], minlength=len(Modality)).tolist()
+        found.append(Dataset(number if number >= 0 else None, modalities, int(of_it[index.config.trained :].sum())))
+    return found
+
+
 def problems(run: Path, index: Index) -> Iterator[str]:
     """Yield a sentence for each file or item that is not as it was written. Reads all files once.
 
@@ -155,10 +177,10 @@ def description(index: Index, drift: DriftReport) -> str:
     kinds = ", ".join(
         f"{count:,} {modality.mbeir}" for modality in Modality if (count := int((index.modalities == modality).sum()))
     )
-    segments, gone = len(config.segments), sum(config.segments) - index.n
+    segments = len(config.segments)
     lines = [
         f"{index.n:,} items ({kinds}): {drift.trained:,} indexed by training, {drift.added:,} added since",
-        f"{segments} segment{'s' * (segments > 1)}; {gone:,} removed items still take space",
+        f"{segments} segment{'s' * (segments > 1)}; {config.removed:,} removed items still take space",
         f"items that share an ID: {drift.all_buckets}"
         + (f"; as trained: {drift.buckets}" if drift.added and drift.buckets else ""),
     ]
@@ -175,6 +197,6 @@ def description(index: Index, drift: DriftReport) -> str:
 def advice(index: Index, drift: DriftReport) -> list[str]:
     """Sentences that say what to do; none if all is well."""
     sentences = drift.warnings()
-    if sum(index.config.segments) > (1 + MAX_REMOVED) * index.n:
+    if index.config.removed > MAX_REMOVED * index.n:
         sentences.append("Removed items take much space; free it: python -m genius.index RUN compact")
     return sentences

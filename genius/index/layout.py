@@ -45,6 +45,11 @@ class IndexConfig:
         """Items that were added since the run was trained."""
         return self.n - self.trained
 
+    @property
+    def removed(self) -> int:
+        """Removed items that still take space in the segments."""
+        return sum(self.segments) - self.n
+
     def check(self) -> None:
         """Raises ValueError if a size is out of range."""
         if not (

@@ -11,9 +11,12 @@
     config.json         n, d, code sizes, segments
 
 A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
-(update.py) make a new version, which shares the segments, and in which the items after a removed one have other
-rows. Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local pool): storing
-them would save little, since a file from elsewhere is believed only after a comparison with the IDs.
+(update.py) make a new version in a folder of its own, in which the items after a removed one have other rows. Files
+that stay are shared by hard links. Once it is whole, the manifest names it (`Run.replace`), so a reader finds the old
+version or the new one; a version that no one reads any more is deleted when the next but one is made, or later.
+
+Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local pool): storing them
+would save little, since a file from elsewhere is believed only after a comparison with the IDs.
 """
 
 import threading
@@ -41,10 +44,12 @@ from genius.index.layout import (
 from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap, Vectors
 from genius.locks import ReadLock
 from genius.reading import damage_explained, is_finite, read_array
+from genius.run import PARTS, Run
 from genius.schema import Item, Modality
 from genius.trie.ids import check_packed, pack, packed_bytes, unpack
 from genius.trie.pool import Pool
 
+PART = "index"  # of a run
 AGAIN = "copy the run again, or build the index again"
 
 
@@ -151,6 +156,37 @@ class Index:
                     built.on(device) if built else Pool.build(self.packed, self.code_sizes, None, device, self._norms)
                 )
             return self._whole[str(device)]
+
+
+def load_index(served: Run) -> Index:
+    """The index of a run, the newest version of it that belongs to the models of `served`.
+
+    Raises UserError for an index that cannot be read, or if the run was trained anew since `served` was read.
+    """
+    index = load_newer_index(served)
+    if index is None:
+        raise UserError(f"{served.path} was trained anew while it was loaded; start again")
+    return index
+
+
+def load_newer_index(served: Run, index: Index | None = None) -> Index | None:
+    """The index that the run on disk names by now, if it is another version than this one; cheap to ask.
+
+    served: the run as it was read when its models were loaded. None, too, if the run was trained anew since: then
+    its index belongs to other models. Raises UserError for an index that cannot be read.
+    """
+    while True:
+        now = Run(served.path)
+        if (index and now.manifest["parts"].get(PART, {}).get("folder") == index.folder.name) or any(
+            now.digest(part) != served.digest(part) for part in PARTS if part != PART and served.has(part)
+        ):
+            return None
+        try:
+            with now.reading(PART) as folder:
+                return Index.load(folder)
+        except UserError:
+            if Run(served.path).digest(PART) == now.digest(PART):
+                raise  # else it was replaced and deleted while it was opened
 
 
 def _ascend(kept: np.ndarray, end: int) -> bool:

@@ -1,7 +1,7 @@
 """Add items to an index and remove items from it, without training: encode, quantize, insert; or delete.
 
 Each change writes a new version of the index to a folder of its own, which then replaces the version before in one
-step (versions.py). Rows stay as they are; added items get the last ones, and the rows after a removed item move up.
+step (`Run.replace`). Rows stay as they are; added items get the last ones, and the rows after a removed item move up.
 
 Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M levels.
 """
@@ -31,8 +31,7 @@ from genius.index.duplicates import find_duplicates
 from genius.index.item_source import ItemSource
 from genius.index.layout import CONFIG, DISTANCES, ERRORS, ROWS, segment_folder, write_config
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
-from genius.index.store import Index
-from genius.index.versions import PART
+from genius.index.store import PART, Index
 from genius.index.writing import MAX_EXAMPLES, THUMBNAIL_QUALITY, write_rows, write_segment
 from genius.locks import write_lock
 from genius.models.absent import expect_present

@@ -21,8 +21,7 @@ from PIL.Image import Image
 
 from genius.errors import UserError
 from genius.hub import local_run
-from genius.index.store import Index
-from genius.index.versions import load_index
+from genius.index.store import Index, load_index
 from genius.models.absent import NoCodewords, NoEncoder, load_encoder, load_quantizer
 from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder

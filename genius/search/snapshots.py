@@ -15,8 +15,7 @@ import numpy as np
 import torch
 
 from genius.errors import UserError
-from genius.index.store import Index
-from genius.index.versions import load_newer_index
+from genius.index.store import Index, load_newer_index
 from genius.run import Run
 from genius.schema import Modality, SearchOptions
 from genius.trie.pool import Pool

@@ -10,8 +10,7 @@ from genius import run as run_module
 from genius.errors import UserError
 from genius.index import update
 from genius.index.item_source import ItemSource
-from genius.index.store import Index
-from genius.index.versions import load_newer_index
+from genius.index.store import Index, load_newer_index
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer

@@ -8,7 +8,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles
-from genius.index.versions import load_index
+from genius.index.store import load_index
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder
 from genius.run import Run

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from genius.errors import UserError
-from genius.index.contents import Contents
 from genius.schema import Query
 from genius.search.editor import Editor
+from genius.ui.collection import layout
 from genius.ui.collection.editing import MAX_ITEMS, EditingForm, parse_items
 from genius.ui.common.context import ServedRun
 from genius.ui.security import MAX_EDITOR_UPLOAD, MAX_UPLOAD, Guard, Policy
@@ -89,17 +89,17 @@ def test_two_people_at_once_change_it_one_after_the_other(ask, served):
 
 
 def test_a_callback_sees_one_version(ask, served, monkeypatch):
-    editor, of = Editor(served.run, served.engine), Contents.of
+    editor, of = Editor(served.run, served.engine), layout.datasets
     list(editor.add([("First.", None)]))
 
     def while_it_grows(index):
-        monkeypatch.setattr(Contents, "of", of)
+        monkeypatch.setattr(layout, "datasets", of)
         other = threading.Thread(target=lambda: list(editor.add([("Second.", None)])))
         other.start()
         other.join()
         return of(index)
 
-    monkeypatch.setattr(Contents, "of", while_it_grows)
+    monkeypatch.setattr(layout, "datasets", while_it_grows)
     for items in (1, 2):
         contents, added = ask("on_contents")["output"]["data"]
         assert contents["tables"][0]["note"].startswith(f"{N + items} items") and len(added["tiles"]) == items

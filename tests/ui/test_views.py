@@ -17,8 +17,8 @@ from genius.explore.distinctive_words import Word
 from genius.explore.explanation import explain
 from genius.explore.hierarchy import hierarchy
 from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
-from genius.index.check import Buckets, DriftReport
-from genius.index.contents import Contents, Dataset
+from genius.index.check import Buckets, Dataset, DriftReport
+from genius.index.layout import IndexConfig
 from genius.index.update import Removed
 from genius.schema import RANKER_PARTS, GeneratedID, Hit, Item, LevelTrace, Modality, Query, SearchOptions, SearchResult
 from genius.trie.code_table import CodeTable
@@ -267,20 +267,18 @@ def test_others_have_no_key(monkeypatch):
 
 # Collection
 
-CONTENTS = Contents(
-    1_002, [1_000, 0, 2], 2, [Dataset(3, [1_000, 0, 0], 0), Dataset(9, [0, 0, 2], 2)], (1_000, 3), 1, 3 * 2**20
-)
+CONTENTS = IndexConfig(1_002, 8, (3,), (1_000, 3), 1_000), [Dataset(3, [1_000, 0, 0], 0), Dataset(9, [0, 0, 2], 2)]
 GROWN = DriftReport(1_000, 100, 100, 0.25, 0.5, 30, {}, Buckets(1.0, 1), Buckets(1.5, 4))
 
 
 def test_the_panels_of_the_collection():
-    one = Contents(5, [5, 0, 0], 0, [Dataset(None, [5, 0, 0], 0)], (5,), 0, 2**20)
+    one = IndexConfig(5, 8, (3,), (5,), 5), [Dataset(None, [5, 0, 0], 0)]
     unknown = DriftReport(0, 3, 0, None, None, 0, {}, None, Buckets(1.0, 1))
     check_golden(
         "collection",
         {
-            "contents": collection_view.contents_view(CONTENTS, {3: "photos"}),
-            "one dataset": collection_view.contents_view(one, {}),
+            "contents": collection_view.contents_view(*CONTENTS, 3 * 2**20, {3: "photos"}),
+            "one dataset": collection_view.contents_view(*one, 2**20, {}),
             "drift": collection_view.drift_view(GROWN),
             "no known errors": collection_view.drift_view(unknown),
             "verdict": [collection_view.verdict(GROWN, advice) for advice in ([], ["Train again."])],

@@ -7,8 +7,7 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.index.check import DriftReport, advice
-from genius.index.contents import Contents
+from genius.index.check import DriftReport, advice, datasets
 from genius.index.store import Index
 from genius.ui.collection import view
 from genius.ui.collection.editing import CONFIRM, EditingForm
@@ -25,8 +24,8 @@ class CollectionCallbacks:
 
     def __init__(self, context: Context):
         self.engine, self.served = context.engine, context.served
-        names = {} if isinstance(context.maps, str) else context.maps.names  # of datasets
-        self.contents_of = lru_cache(1)(lambda index: view.contents_view(Contents.of(index), names))
+        self.names = {} if isinstance(context.maps, str) else context.maps.names  # of datasets
+        self.contents_of = lru_cache(1)(self.count_contents)
         self.fit_of = lru_cache(1)(self.measure_fit)
 
     def prepare(self) -> None:
@@ -44,6 +43,10 @@ class CollectionCallbacks:
         if type(page) is not int or page < 0:
             raise UserError("There is no such page; reload the page.")
         return self.added_page(page)
+
+    def count_contents(self, index: Index) -> dict[str, Any]:
+        size = sum(file.stat().st_size for file in index.folder.rglob("*") if file.is_file())
+        return view.contents_view(index.config, datasets(index), size, self.names)
 
     def measure_fit(self, index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
         drift = DriftReport.of(index)

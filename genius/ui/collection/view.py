@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from genius.collections.listing import COPY, UNREADABLE, USED, FileReport, account
-from genius.index.check import EXPECTED_FAR, QUANTILE, DriftReport
-from genius.index.contents import Contents, Dataset
+from genius.index.check import EXPECTED_FAR, QUANTILE, Dataset, DriftReport
+from genius.index.layout import IndexConfig
 from genius.index.update import Added, Removed
 from genius.schema import Modality
 from genius.ui.common.formatting import MODALITY_NAMES, cells, count, excerpt, number, percent, table
@@ -22,33 +22,37 @@ COMMANDS = (
 )
 
 
-def contents_view(contents: Contents, names: Mapping[int, str]) -> dict[str, Any]:
-    """Tables of what is indexed. names: of datasets by number, as far as known."""
-    present = [modality for modality in Modality if contents.modalities[modality]]
-    added_column = ["added since"] if contents.added else []
+def contents_view(
+    config: IndexConfig, datasets: Sequence[Dataset], size: int, names: Mapping[int, str]
+) -> dict[str, Any]:
+    """Tables of what is indexed. size: bytes of all files. names: of datasets by number, as far as known."""
+    total = [sum(dataset.modalities[modality] for dataset in datasets) for modality in Modality]
+    present = [modality for modality in Modality if total[modality]]
+    added_column = ["added since"] if config.grown else []
 
     def row(title: str, modalities: Sequence[int], added: int) -> list[dict[str, Any]]:
         items, kinds = sum(modalities), [f"{modalities[modality]:,}" for modality in present]
-        return cells(title, (f"{items:,}", items / contents.items), *kinds, *(f"{added:,}" for _ in added_column))
+        return cells(title, (f"{items:,}", items / config.n), *kinds, *(f"{added:,}" for _ in added_column))
 
-    rows = [row(_title(dataset, names), dataset.modalities, dataset.added) for dataset in contents.datasets]
+    rows = [row(_title(dataset, names), dataset.modalities, dataset.added) for dataset in datasets]
     if len(rows) > 1:
-        rows.append(row("all", contents.modalities, contents.added))
+        rows.append(row("all", total, config.grown))
     columns = ["dataset", "items", *(MODALITY_NAMES[modality] for modality in present), *added_column]
-    return {"tables": [table("What is indexed", columns, rows, " ".join(_contents_sentences(contents)))]}
+    return {"tables": [table("What is indexed", columns, rows, _contents_note(config, size))]}
 
 
-def _contents_sentences(contents: Contents) -> list[str]:
+def _contents_note(config: IndexConfig, size: int) -> str:
     """Size, additions and removals."""
-    size, parts = f"{count(contents.items, 'item')}, {contents.bytes / 2**20:,.1f} MB on disk", len(contents.segments)
-    sentences = [f"{size} in {parts:,} parts (segments), one for each addition." if parts > 1 else f"{size}."]
-    if contents.added:
-        were = "was" if contents.added == 1 else "were"
-        sentences.append(f"{count(contents.added, 'item')} {were} added after training.")
-    if contents.removed:
-        takes = "takes" if contents.removed == 1 else "take"
-        sentences.append(f"{count(contents.removed, 'removed item')} still {takes} up space.")
-    return sentences
+    space, parts = f"{count(config.n, 'item')}, {size / 2**20:,.1f} MB on disk", len(config.segments)
+    sentences = [f"{space} in {parts:,} parts (segments), one for each addition." if parts > 1 else f"{space}."]
+    if config.grown:
+        sentences.append(
+            f"{count(config.grown, 'item')} {'was' if config.grown == 1 else 'were'} added after training."
+        )
+    if config.removed:
+        takes = "takes" if config.removed == 1 else "take"
+        sentences.append(f"{count(config.removed, 'removed item')} still {takes} up space.")
+    return " ".join(sentences)
 
 
 def _title(dataset: Dataset, names: Mapping[int, str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
-from genius.index.versions import load_index
+from genius.index.store import load_index
 from genius.reports import Report
 from genius.run import Run
 from training import decoder
