@@ -4,11 +4,11 @@ import json
 import os
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -79,7 +79,9 @@ class Folder:
                 self.others.append(other)
             else:
                 self.images.append(file)
-        self._alike = {form: self._by_form(form) for form in (_plain, _folded, _stem, _look)}
+        self._alike = {form: _grouped(self.files, form) for form in (_plain, _folded, _look)}
+        self._alike |= {form: _grouped(self.images, form) for form in (_stem, _last_stem)}
+        self._by_name = {PurePosixPath(file).name: file for file in self.files}
 
     def __contains__(self, file: str) -> bool:
         return file in self.files
@@ -113,11 +115,8 @@ class Folder:
     def find_below(self, name: str) -> str | None:
         """The picture whose path ends with a name, maybe one without its suffix, if there is exactly one."""
         stem, end = _stem(name), f"/{_folded(name)}"
-        fits = [
-            image
-            for image in self._by_stem.get(PurePosixPath(stem).name, ())
-            if f"/{_stem(image)}".endswith("/" + stem)
-        ]
+        alike = self._alike[_last_stem].get(_last_stem(name), ())
+        fits = [image for image in alike if f"/{_stem(image)}".endswith("/" + stem)]
         fits = [image for image in fits if f"/{_folded(image)}".endswith(end)] or fits
         return fits[0] if name and len(fits) == 1 else None
 
@@ -144,17 +143,6 @@ class Folder:
             for other in self.others
             if other.file not in images
         ]
-
-    @cached_property
-    def _by_stem(self) -> dict[str, list[str]]:
-        images: dict[str, list[str]] = {}
-        for image in self.images:
-            images.setdefault(PurePosixPath(_stem(image)).name, []).append(image)
-        return images
-
-    @cached_property
-    def _by_name(self) -> dict[str, str]:
-        return {PurePosixPath(file).name: file for file in self.files}
 
     def _walk(self) -> Iterator[tuple[str, bool]]:
         """Yield (relative path, hidden). A link to a folder is followed, unless that folder is read anyway."""
@@ -183,11 +171,12 @@ class Folder:
                     seen.add(real)
                     waiting.append((Path(entry.path), path + "/", unseen))
 
-    def _by_form(self, form: Callable[[str], str]) -> dict[str, list[str]]:
-        files: dict[str, list[str]] = {}
-        for file in self.files if form is not _stem else self.images:
-            files.setdefault(form(file), []).append(file)
-        return files
+
+def _grouped(files: Iterable[str], form: Callable[[str], str]) -> dict[str, list[str]]:
+    groups = defaultdict(list)
+    for file in files:
+        groups[form(file)].append(file)
+    return groups
 
 
 def other_than_picture(root: Path, file: str) -> FileReport | None:
@@ -219,12 +208,12 @@ def _looks_like_a_picture(file: Path) -> bool:
 
 def account(reports: list[FileReport]) -> list[str]:
     """One line for each outcome: how many files, of which kinds, and the first one's detail."""
-    by_outcome: dict[str, list[FileReport]] = {}
+    by_outcome = defaultdict(list)
     for report in reports:
-        by_outcome.setdefault(report.outcome, []).append(report)
+        by_outcome[report.outcome].append(report)
     lines = []
     for outcome in (USED, COPY, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
-        if files := by_outcome.get(outcome):
+        if files := by_outcome[outcome]:
             what = "picture" if outcome in (MISSING, WEB) else "file"
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
             if outcome in (UNSUPPORTED, OTHER):
@@ -269,6 +258,10 @@ def _stem(name: str) -> str:
     return _folded(name).removesuffix(Path(name).suffix.lower())
 
 
+def _last_stem(name: str) -> str:
+    return PurePosixPath(_stem(name)).name
+
+
 def _look(name: str) -> str:
     """Without spaces and signs that nobody sees, in one form."""
     shown = unicodedata.normalize("NFKC", _folded(name))
@@ -276,11 +269,9 @@ def _look(name: str) -> str:
 
 
 def _difference(name: str, file: str) -> str:
-    place = next((n for n, (one, other) in enumerate(zip(name, file, strict=False)) if one != other), None)
-    if place is None:
-        place = min(len(name), len(file))
-    signs = [_sign(text[place : place + 1]) for text in (name, file)]
-    return f"has {signs[1]} instead of {signs[0]} as character {place + 1}"
+    signs = enumerate(zip_longest(name, file, fillvalue=""), 1)
+    place, (wrong, right) = next(entry for entry in signs if entry[1][0] != entry[1][1])
+    return f"has {_sign(right)} instead of {_sign(wrong)} as character {place}"
 
 
 def _sign(sign: str) -> str:

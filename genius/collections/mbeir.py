@@ -3,7 +3,6 @@
 Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are in memory.
 """
 
-import errno
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -135,18 +134,9 @@ class Collection:
         if layout.leaves_folder(relative):
             raise UserError(f"the image path {relative!r:.100} leaves the collection; give it relative to its root")
         file = self.root / relative
-        if not self._is_inside(file):
+        if not layout.is_inside(file, self._resolved_root):
             raise UserError(f"the image {relative!r:.100} is a link out of the collection; replace it by the file")
         return file
-
-    def _is_inside(self, file: Path) -> bool:
-        """Whether the file that a path leads to lies in the collection; it may be missing, which its reader says."""
-        try:
-            return file.resolve(strict=True).is_relative_to(self._resolved_root)
-        except RuntimeError:  # a loop of links, before Python 3.13
-            return False
-        except OSError as error:
-            return error.errno != errno.ELOOP and file.resolve().is_relative_to(self._resolved_root)
 
     def dataset_name(self, dataset_id: int) -> str:
         """The dataset's name as used in its query files or local pools. Raises UserError for an unknown dataset."""

@@ -16,16 +16,17 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import BaseModel, Field
 
 from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Profiles, spread
-from genius.explore.distinctive_words import Word
+from genius.explore.distinctive_words import Vocabulary, Word
 from genius.files import write_compact
 from genius.reading import EXACT, damage_explained, read_json
 from genius.run import Run
@@ -108,14 +109,22 @@ def common_words(profiles: Profiles, matches: Matches, words: Sequence[Word], te
     if not words:
         return ()
     if texts:
-        shares = {word.word: word.share for word in words}
-    else:
-        vocabulary, rows = profiles.vocabulary(), spread(matches.rows, SAMPLE)
-        per_word, texts = vocabulary.shares(profiles.embeddings(rows)), len(rows)
-        shares = dict(zip(vocabulary.words, per_word, strict=True))
-        words = [word for word in words if word.weight >= MIN_WEIGHT * words[0].weight]
-    least = max(MIN_ITEMS / texts, MIN_SHARE) - 1e-6  # rounding of the share
-    return without_plurals(word.word for word in words if shares[word.word] >= least)[:WORDS]
+        least = least_share(texts)
+        return without_plurals(word.word for word in words if word.share >= least)[:WORDS]
+    pictures = profiles.embeddings(spread(matches.rows, SAMPLE))
+    return fitting_words(profiles.vocabulary(), words, pictures, least_share(len(pictures)))
+
+
+def least_share(items: int) -> float:
+    """The share of so many items that a word must hold for."""
+    return max(MIN_ITEMS / items, MIN_SHARE) - 1e-6  # rounding of the share
+
+
+def fitting_words(vocabulary: Vocabulary, words: Sequence[Word], pictures: np.ndarray, least: float) -> tuple[str, ...]:
+    """Of the words nearest to the mean of pictures (s, d), those that are about as near and fit this share of them."""
+    likely = [word.word for word in words if word.weight >= MIN_WEIGHT * words[0].weight]
+    enough = vocabulary.fits(likely, pictures).mean(0) >= least
+    return without_plurals(compress(likely, enough))[:WORDS]
 
 
 def without_plurals(words: Iterable[str]) -> tuple[str, ...]:

@@ -8,14 +8,13 @@ Shapes: n items, m members (items that have a code), u codes, s sampled items, d
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from genius.errors import UserError
-from genius.explore.code_names import MIN_ITEMS, MIN_SHARE, MIN_WEIGHT, SAMPLE, WORDS, without_plurals
+from genius.explore.code_names import MIN_ITEMS, MIN_SHARE, SAMPLE, fitting_words
 from genius.explore.code_profile import SAMPLE_SIZE, Profiles, spread
 from genius.explore.distinctive_words import NEAREST, Vocabulary, directions
 from genius.schema import Modality
@@ -133,22 +132,9 @@ class CodeSearch:
         vectors = self.centered(rows)
         pictured = self.index.modalities[rows] != Modality.TEXT
         typical = rows[np.lexsort((-(vectors @ vectors.mean(0)), ~pictured))[:STRIP]]
-        words, others = self._name(vectors[::2]), vectors[1::2]
-        fits = int(self._fit(words, others).any(1).sum())
+        (near,) = self._vocabulary.nearest(vectors[::2].mean(0, keepdims=True))
+        words, others = fitting_words(self._vocabulary, near, vectors[::2], MIN_SHARE), vectors[1::2]
+        fits = int(self._vocabulary.fits(words, others).any(1).sum())
         return FoundCode(
             self.patterns[place], similarity, int(self.items[place]), words, fits, len(others), typical.tolist()
         )
-
-    def _name(self, vectors: np.ndarray) -> tuple[str, ...]:
-        """The words nearest to the mean of vectors (s, d) that fit enough of them, as in code_names.py."""
-        (words,) = self._vocabulary.nearest(vectors.mean(0, keepdims=True))
-        likely = [word.word for word in words if word.weight >= MIN_WEIGHT * words[0].weight]
-        enough = self._fit(likely, vectors).mean(0) >= MIN_SHARE
-        return without_plurals(word for word, fits in zip(likely, enough, strict=True) if fits)[:WORDS]
-
-    def _fit(self, words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
-        """(s, words) whether a word is as near to a vector (s, d) as only NEAREST of all items are."""
-        if not words:
-            return np.zeros((len(vectors), 0), bool)
-        places = [self._vocabulary.words.index(word) for word in words]
-        return vectors @ self._vocabulary.vectors[places].T > self._vocabulary.near[places]

@@ -154,15 +154,14 @@ class Comparison:
 
     def search(
         self,
-        embedding: np.ndarray,
-        z: np.ndarray,
+        query: EncodedQueries,
         k: int,
         beams: int,
         modality: Modality | None = None,
         hnsw: bool = True,
         decoder_weight: float | None = None,
     ) -> Iterator[SystemResults]:
-        """Yield the results of each system for one query, given as embedding (d,) and fused feature z (d,).
+        """Yield the results of each system for one query.
 
         decoder_weight: against geometry, of the systems that name none; None: the run's. modality: restrict the
         results to it. hnsw: include HNSW, and build its graph if necessary. Raises UserError for an invalid k, beam
@@ -170,10 +169,10 @@ class Comparison:
         """
         checked = checked_options(SearchOptions(k=k, beams=beams, modality=modality, decoder_weight=decoder_weight))
         usual = self.engine.decoder.config.decoder_weight if decoder_weight is None else decoder_weight
-        index, embeddings = self.engine.index, np.float32(embedding)[None]
+        index, embeddings = self.engine.index, query.embeddings.float().cpu().numpy()
         rows = None if modality is None else np.flatnonzero(index.modalities == modality)
         walk = faiss.SearchParametersHNSW(efSearch=EFFORT, sel=None if rows is None else faiss.IDSelectorBatch(rows))
-        encoded = EncodedQueries.from_vectors(embeddings, z[None], self.engine.device)
+        encoded = EncodedQueries.from_vectors(embeddings, query.z, self.engine.device)
         for system in self.systems:
             if system.options:
                 fixed = system.options.decoder_weight

@@ -96,9 +96,10 @@ class Vocabulary:
         """No words, where no encoder compares them with images."""
         return cls((), np.empty((0, dim)), np.zeros(dim), np.empty(0))
 
-    def shares(self, pictures: np.ndarray) -> np.ndarray:
-        """(w,) for each word, the share of pictures (p, d) that are among the NEAREST to it of all."""
-        return ((pictures - self.center) @ self.vectors.T > self.near).mean(0)
+    def fits(self, words: Sequence[str], pictures: np.ndarray) -> np.ndarray:
+        """(p, words) whether each of some words is as near to a picture (p, d) as to only NEAREST of all."""
+        places = [self.words.index(word) for word in words]
+        return (pictures - self.center) @ self.vectors[places].T > self.near[places]
 
     def nearest(self, means: np.ndarray, top: int = 6) -> list[list[Word]]:
         """The words nearest to the mean embeddings (g, d) of groups of images.

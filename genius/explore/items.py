@@ -4,7 +4,6 @@ Shapes: n items, d embedding dim, M levels.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,35 +89,20 @@ def row_of(index: Index, id: str) -> int:
     return row
 
 
-@dataclass(frozen=True)
-class Step:
-    """The result of one interpolated query."""
-
-    weight: float  # weight of the query
-    result: SearchResult
-
-
 def interpolate(
-    engine: Engine,
-    embedding: np.ndarray,
-    z: np.ndarray,
-    row: int,
-    options: SearchOptions,
-    weights: Sequence[float] = WEIGHTS,
-) -> list[Step]:
-    """Search, in one batch, with interpolations of a query's embedding (d,) and z (d,) and those of the item at `row`.
+    engine: Engine, query: SearchResult, row: int, options: SearchOptions, weights: Sequence[float] = WEIGHTS
+) -> list[SearchResult]:
+    """Search, in one batch, with mixtures of a query and the item at `row`, one for each weight of the query.
 
     The item's embedding comes from the index; its z is computed from its thumbnail and text.
     Raises UserError for an invalid option.
     """
-    asked = engine.encode([item_query(engine.index, row)]) if engine.has_encoder else engine.vectors_of(row)
-    item_z = asked.z[0].cpu().numpy()
+    item = engine.encode([item_query(engine.index, row)]) if engine.has_encoder else engine.vectors_of(row)
     stored = np.asarray(engine.index.embeddings[row], dtype=np.float32)
-    embeddings = interpolated(embedding, stored, weights)
+    embeddings = interpolated(query.embedding, stored, weights)
     embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
-    asked = EncodedQueries.from_vectors(embeddings, interpolated(z, item_z, weights))
-    results = engine.search_encoded(asked, options)
-    return [Step(weight, result) for weight, result in zip(weights, results, strict=True)]
+    z = interpolated(query.z, item.z[0].cpu().numpy(), weights)
+    return engine.search_encoded(EncodedQueries.from_vectors(embeddings, z), options)
 
 
 def interpolated(query: np.ndarray, item: np.ndarray, weights: Sequence[float]) -> np.ndarray:

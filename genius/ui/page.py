@@ -73,7 +73,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         header = Panel("header", "common/header.js", heading)
         about = Panel("about", "common/about.js", about_collection)
         tabs = gr.Tabs(selected="search", elem_id="tabs")
-        shared = Shared.create(tabs)
+        shared = Shared(tabs)
         context = Context(engine, served, shared, page.precompute)
         # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
         for signal, opened_tab in (

@@ -170,11 +170,12 @@ def test_image_paths_and_links_out_of_the_collection_are_refused(root, tmp_path)
     assert collection.image_path("images/a.png").is_file()
     (tmp_path / "secret.png").write_bytes(b"")
     (root / "images/link.png").symlink_to(tmp_path / "secret.png")
-    (root / "images/loop.png").symlink_to(root / "images/loop.png")
+    (loop := root / "images/loop.png").symlink_to(loop)
     (root / "images/lost.png").symlink_to(tmp_path / "nowhere.png")
     assert collection.image_path("images/missing.png") == root / "images/missing.png"
+    assert collection.image_path("images/loop.png") == loop  # which its reader refuses
     outside = ("/etc/passwd", "../secret.png", "images/../../secret.png", "images/link.png", "a\0b")
-    for path in (*outside, "images/loop.png", "images/loop.png/a.png", "images/lost.png"):
+    for path in (*outside, "images/lost.png"):
         with pytest.raises(UserError, match="collection"):
             collection.image_path(path)
 

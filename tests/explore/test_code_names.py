@@ -77,8 +77,7 @@ def test_a_word_fits_a_picture_that_is_among_the_nearest_to_it():
     pictures = np.full((40, 2), [0.0, 1.0], dtype=np.float32)
     pictures[:2] = [[1, 0], [0.9, 0.1]]
     vocabulary = Vocabulary.from_texts([], pictures, lambda words: np.eye(len(words), 2, dtype=np.float32))
-    shares = vocabulary.shares(pictures[:4])
-    assert shares[0] == 0.5
+    assert vocabulary.fits(vocabulary.words[:1], pictures[:4]).mean() == 0.5
 
 
 def test_a_word_of_pictures_is_nearly_as_similar_as_the_best(profiles, monkeypatch):

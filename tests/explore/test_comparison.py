@@ -27,8 +27,7 @@ def comparison(engine) -> Comparison:
 
 @pytest.fixture(scope="module")
 def vectors(engine):
-    (result,) = engine.search([QUERY])
-    return result.embedding, result.z
+    return engine.encode([QUERY])
 
 
 def found(*systems: list[int]) -> list[SystemResults]:
@@ -39,7 +38,7 @@ def found(*systems: list[int]) -> list[SystemResults]:
 
 
 def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
-    by_system = {one.system.name: one for one in comparison.search(*vectors, k=7, beams=6)}
+    by_system = {one.system.name: one for one in comparison.search(vectors, k=7, beams=6)}
     for system in SYSTEMS[:4]:
         (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6))
         assert by_system[system.name].rows.tolist() == [hit.row for hit in expected.hits]
@@ -54,9 +53,8 @@ def test_a_run_with_a_ranker_is_compared_with_and_without_it(tmp_path):
     run = publish_tiny_run(tmp_path / "run")
     run.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
     ranked = Engine.load(run.path, "cpu")
-    (result,) = ranked.search([QUERY])
 
-    by_system = {one.system.name: one for one in Comparison(ranked).search(result.embedding, result.z, k=9, beams=6)}
+    by_system = {one.system.name: one for one in Comparison(ranked).search(ranked.encode([QUERY]), k=9, beams=6)}
 
     names = [system.name for system in SYSTEMS]
     assert list(by_system) == [*names[:2], "Both + ranker", *names[2:]]
@@ -68,7 +66,7 @@ def test_a_run_with_a_ranker_is_compared_with_and_without_it(tmp_path):
 @pytest.mark.parametrize("modality", Modality)
 def test_with_a_modality_each_system_finds_the_best_items_of_it(engine, comparison, vectors, modality):
     by_system = {
-        one.system.name: one.rows.tolist() for one in comparison.search(*vectors, k=7, beams=6, modality=modality)
+        one.system.name: one.rows.tolist() for one in comparison.search(vectors, k=7, beams=6, modality=modality)
     }
     theirs = np.flatnonzero(engine.index.modalities == modality)
     nearest = theirs[np.argsort(-(np.float32(engine.index.embeddings[theirs]) @ vectors[0]), kind="stable")]
@@ -81,9 +79,9 @@ def test_with_a_modality_each_system_finds_the_best_items_of_it(engine, comparis
 def test_every_beam_search_says_its_weight_and_a_visitor_chooses_that_of_generation(engine, comparison, vectors):
     own = engine.decoder.config.decoder_weight
     for chosen, expected in ((None, own), (0.3, 0.3)):
-        weights = [one.weight for one in comparison.search(*vectors, k=3, beams=4, decoder_weight=chosen)]
+        weights = [one.weight for one in comparison.search(vectors, k=3, beams=4, decoder_weight=chosen)]
         assert weights == [expected, expected, 0.0, 1.0, None, None]
-    named = {one.system.name: one for one in comparison.search(*vectors, k=7, beams=6, decoder_weight=1.0)}
+    named = {one.system.name: one for one in comparison.search(vectors, k=7, beams=6, decoder_weight=1.0)}
     assert named["Generation"].rows.tolist() == named["Decoder alone"].rows.tolist()
 
 
@@ -93,14 +91,14 @@ def test_a_slow_system_runs_once_and_a_fast_one_three_times(comparison, vectors,
     for patience, times in ((1e9, 3), (0, 1)):
         asked.clear()
         monkeypatch.setattr(compare, "SLOW", patience)
-        list(comparison.search(*vectors, k=2, beams=2))
+        list(comparison.search(vectors, k=2, beams=2))
         assert len(asked) == times
 
 
 def test_the_graph_is_built_once_and_only_on_request(engine, comparison, vectors, monkeypatch):
     built, read = [], []
     monkeypatch.setattr(compare, "build_hnsw", lambda *given: built.append(1) or build_hnsw(*given))
-    assert HNSW not in [one.system for one in comparison.search(*vectors, 3, 4, hnsw=False)]
+    assert HNSW not in [one.system for one in comparison.search(vectors, 3, 4, hnsw=False)]
     assert not built and not comparison.built
     threads = [threading.Thread(target=comparison.build, args=[read.append]) for _ in range(3)]
     for thread in threads:
@@ -139,10 +137,10 @@ def test_a_graph_that_is_too_large_is_not_built_and_the_page_says_why(engine, co
 
     monkeypatch.setattr(compare, "MAX_GRAPH_BYTES", size - 1)
     monkeypatch.setattr(compare, "build_hnsw", None)
-    for attempt in (comparison.build, lambda: list(comparison.search(*vectors, 3, 4))):
+    for attempt in (comparison.build, lambda: list(comparison.search(vectors, 3, 4))):
         with pytest.raises(UserError, match=r"graph of 40 items would take 0.0 GB of .* compare without HNSW"):
             attempt()
-    assert FLAT in [one.system for one in comparison.search(*vectors, 3, 4, hnsw=False)]
+    assert FLAT in [one.system for one in comparison.search(vectors, 3, 4, hnsw=False)]
     assert not comparison.built
 
 

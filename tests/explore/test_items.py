@@ -150,9 +150,9 @@ def test_a_mixture_is_linear_in_the_weight():
 
 
 def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine, asked):
-    way = interpolate(engine, asked.embedding, asked.z, 7, OPTIONS)
-    assert [step.weight for step in way] == list(WEIGHTS) and WEIGHTS[0] == 1 and WEIGHTS[-1] == 0
-    first, last = way[0].result, way[-1].result
+    way = interpolate(engine, asked, 7, OPTIONS)
+    assert len(way) == len(WEIGHTS) and WEIGHTS[0] == 1 and WEIGHTS[-1] == 0
+    first, last = way[0], way[-1]
     assert rows(first) == rows(asked) and first.generated[0].codes == asked.generated[0].codes
     (as_query,) = engine.search([item_query(engine.index, 7)], OPTIONS)
     assert [beam.codes for beam in last.generated] == [beam.codes for beam in as_query.generated]
@@ -160,13 +160,13 @@ def test_interpolation_begins_at_the_query_and_ends_at_the_item(engine, asked):
 
 
 def test_interpolated_embeddings_are_normalized(engine, asked):
-    for step in interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (0.9, 0.5, 0.1)):
-        assert np.linalg.norm(step.result.embedding) == pytest.approx(1)
-        for hit in step.result.hits:
+    for result in interpolate(engine, asked, 4, OPTIONS, (0.9, 0.5, 0.1)):
+        assert np.linalg.norm(result.embedding) == pytest.approx(1)
+        for hit in result.hits:
             stored = engine.index.embeddings[hit.row].astype(np.float32)
-            assert hit.cosine == pytest.approx(float(stored @ step.result.embedding), abs=1e-5)
+            assert hit.cosine == pytest.approx(float(stored @ result.embedding), abs=1e-5)
 
 
 def test_the_middle_differs_from_both_ends(engine, asked):
-    query, middle, item = interpolate(engine, asked.embedding, asked.z, 4, OPTIONS, (1, 0.5, 0))
-    np.testing.assert_allclose(middle.result.z, (query.result.z + item.result.z) / 2, atol=1e-6)
+    query, middle, item = interpolate(engine, asked, 4, OPTIONS, (1, 0.5, 0))
+    np.testing.assert_allclose(middle.z, (query.z + item.z) / 2, atol=1e-6)

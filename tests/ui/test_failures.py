@@ -104,8 +104,8 @@ ODD_EVENTS = [None, 5, [], "x", {}, {"id": 10**30}, {"value": {}, "id": [], "ind
 @pytest.mark.parametrize("event", ODD_EVENTS, ids=str)
 def test_odd_event_data_is_refused_in_a_sentence(ask, served, caplog, event):
     """For callbacks of the page that read event data."""
-    names = ("on_ask", "on_quick", "on_picture", "on_save_page", "on_why", "on_key", "on_page")
-    for name in (*names, "on_turn", "on_move"):
+    names = ("on_ask", "on_quick", "on_save_page", "on_why", "on_page")
+    for name in (*names, "on_turn"):
         (fn, *_) = [fn for fn in served.page.fns.values() if fn.name == name]
         answer = ask(name, *[None] * len(fn.inputs), event=event)
         assert answer["success"] or answer["output"]["error"] not in (None, FAULT), (name, answer)

@@ -33,7 +33,7 @@ def test_a_page_that_may_not_be_edited_takes_no_changes(served):
 
 
 def test_an_example_over_http_fills_the_form_and_answers(ask):
-    answer = ask("on_ask", None, *form("")[5:], event={"asked": {"example": "2"}})
+    answer = ask("on_ask", {"message": {"example": "2"}}, "", "", None, *form("")[5:])
     text, picture, instruction, part, pictured, *_, summary, cards, generated = answer["output"]["data"][:15]
     assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
     assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 3 and len(generated["rows"]) == 5

@@ -14,7 +14,7 @@ from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import MAX_ENTRIES, Asked, add_entry, read_entries
+from genius.ui.search.history import MAX_ENTRIES, Asked, read_entries
 from genius.ui.search.layout import search_tab
 from genius.ui.search.newest import Newest, if_still_shown, newest_only
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
@@ -31,7 +31,7 @@ def engine():
 def page(engine):
     """The tab alone."""
     with gr.Blocks() as page:
-        shared = Shared.create(gr.Tabs())
+        shared = Shared(gr.Tabs())
         with gr.Tab("Search", id="search") as tab:
             search_tab(Context(engine, ServedRun(Path("made-up"), examples=EXAMPLES), shared), tab)
     return page
@@ -40,9 +40,8 @@ def page(engine):
 SETTINGS = (50, 10, "cosine", "both", "any")  # the page's own
 
 
-def search(page, text, picture=None, instruction="", settings=SETTINGS, stored=(), pictured=""):
-    asked = callback(page, "on_search")
-    return found(asked(text, picture, instruction, None, pictured, [*stored], *settings))
+def search(page, text, picture=None, instruction="", settings=SETTINGS, pictured=""):
+    return found(callback(page, "on_search")(text, picture, instruction, None, pictured, *settings))
 
 
 def found(outputs):
@@ -54,9 +53,9 @@ def address(shown):
     return shown.address["search"]
 
 
-def send(page, message, **event):
-    """The same, for what an address or, with `asked`, an entry of the history asks for."""
-    return callback(page, "on_ask")(gr.EventData(None, event), message, [], *SETTINGS)
+def send(page, message, text="", instruction="", last=None, settings=SETTINGS):
+    """What another part of the page asks for, beside a form that holds a text and an instruction."""
+    return callback(page, "on_ask")(message, text, instruction, last, *settings)
 
 
 def test_the_engine_gets_what_the_visitor_entered(page, engine, photo):
@@ -77,13 +76,10 @@ def test_bad_input_gets_one_sentence(page):
             search(page, text, instruction=instruction)
 
 
-def test_the_address_and_the_history_tell_words_but_no_uploaded_picture(page, photo):
-    words = search(page, "mug", instruction="Find one.")
-    assert address(words) == {"q": "mug", "instruction": "Find one."}
-    both = search(page, "mug", str(photo), stored=words.stored)
+def test_the_address_tells_words_but_no_uploaded_picture(page, photo):
+    assert address(search(page, "mug", instruction="Find one.")) == {"q": "mug", "instruction": "Find one."}
+    both = search(page, "mug", str(photo))
     assert address(both) == {"q": "mug", "upload": str(photo)}  # no address has what has an upload (links.js)
-    assert both.stored == [{"q": "mug", "unkept": True}, {"q": "mug", "instruction": "Find one."}]
-    assert search(page, "", str(photo), stored=both.stored).stored == both.stored
 
 
 def test_an_uploaded_picture_is_encoded_before_it_is_asked_about_and_a_bad_one_is_left_to_the_search(
@@ -107,9 +103,9 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
         ("a mug", None, "", "Picture this."),
         ("a mug", None, "Find one.", "Find one."),
     ):
-        callbacks.on_search(text, picture, instruction, None, "", [], *SETTINGS)
+        callbacks.on_search(text, picture, instruction, None, "", *SETTINGS)
         assert engine.queries[-1][0].instruction == expected
-    text, _, instruction, *_ = again = callbacks.on_ask(gr.EventData(None, {}), {"q": "a mug"}, [], *SETTINGS)
+    text, _, instruction, *_ = again = callbacks.on_ask({"q": "a mug"}, "", "", None, *SETTINGS)
     assert engine.queries[-1][0].instruction == found(again).summary["asked"] == "Picture this."
     assert (text, instruction) == ("a mug", "")
     last = SimpleNamespace(query=engine.queries[-1][0])
@@ -125,26 +121,20 @@ def in_form(engine, tmp_path):
     return str(file)
 
 
-def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address_and_the_history(page, engine, in_form):
+def test_other_words_beside_the_picture_of_an_item_keep_it_in_the_address(page, engine, in_form):
     shown = search(page, "in red", in_form, "Find one.", pictured="1:300")
     asked = {"q": "in red", "instruction": "Find one.", "picture": "1:300"}
     assert address(shown) == asked and shown.summary["address"] == ""
-    assert shown.stored == [asked]
     image = engine.queries[-1][0].image
-    for message, event in ((asked, {}), (None, {"asked": asked})):  # the address finds the same, and the history
-        again = send(page, message, **event)
-        assert engine.queries[-1][0].image.tobytes() == image.tobytes() and found(again).stored == [asked]
+    for again in (
+        send(page, asked),
+        send(page, {"picture": "1:300", "keep": True}, "in red", "Find one."),
+        send(page, {"picture": "1:300", "keep": True}, "in red", "", shown.last_query),
+    ):
+        assert engine.queries[-1][0].image.tobytes() == image.tobytes() and address(found(again)) == asked
     event = gr.EventData(None, {"instruction": "Find its page."})
-    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", [], *SETTINGS)
+    quick = callback(page, "on_quick")(event, "in red", in_form, None, "1:300", *SETTINGS)
     assert address(found(quick)) == asked | {"instruction": "Find its page."}
-
-
-def test_the_latest_comes_first_and_each_once():
-    stored = []
-    for text in ("a", "b", "a"):
-        stored = add_entry(stored, Asked(text, "Find it."))
-    assert read_entries(stored) == [Asked("a", "Find it."), Asked("b", "Find it.")]
-    assert add_entry(stored, Asked(upload="photo.jpg", instruction="Find it.")) == stored  # nothing to repeat
 
 
 def test_what_a_browser_sends_is_made_texts_of_bounded_length():
@@ -158,15 +148,14 @@ def test_the_address_names_settings_that_are_not_the_runs_own_and_brings_them_ba
     own = [*SETTINGS, 1.0, "everything"]
     shown = search(page, "mug", settings=[*own[:1], 20, "score", "both", "image", 0.5, "added"])
     asked = {"q": "mug", "results": "20", "order": "score", "kind": "image", "weight": "0.5", "in": "added"}
-    assert address(shown) == asked and shown.stored == [asked]
+    assert address(shown) == asked
     options = engine.queries[-1][1]
     assert options.added
-    ask = callback(page, "on_ask")
-    again = ask(gr.EventData(None, {}), asked | {"restored": True}, [], *own)
+    again = send(page, asked | {"restored": True}, settings=own)
     assert engine.queries[-1][1] == options and [*again[5:12]] == [50, 20, "score", "both", "image", 0.5, "added"]
-    kept = ask(gr.EventData(None, {"asked": {"q": "mug"}}), None, [], 7, *own[1:])
-    assert engine.queries[-1][1].beams == 7 and kept[5:12] == (gr.skip(),) * 7
-    *_, reset = ask(gr.EventData(None, {}), {"q": "mug", "restored": True}, [], 7, *own[1:])
+    kept = send(page, {"q": "mug"}, settings=[7, *own[1:]])
+    assert engine.queries[-1][1].beams == 7 and [*kept[5:12]] == [*[gr.skip()] * 4, "any", *[gr.skip()] * 2]
+    *_, reset = send(page, {"q": "mug", "restored": True}, settings=[7, *own[1:]])
     assert engine.queries[-1][1].beams == 50 and reset == {"search": {"q": "mug"}}
     for wrong in (
         {"beams": "many"},
@@ -176,7 +165,7 @@ def test_the_address_names_settings_that_are_not_the_runs_own_and_brings_them_ba
         {"in": "it"},
     ):
         with pytest.raises(UserError):
-            ask(gr.EventData(None, {}), {"q": "mug"} | wrong, [], *own)
+            send(page, {"q": "mug"} | wrong, settings=own)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +180,7 @@ def test_a_past_search_is_named_by_its_words_and_by_what_its_item_is_called(page
     cup = f"“{engine.index.item(301).text[:20]}"
     assert engine.index.item(301).id == "2:301" and engine.index.item(302).image
     asked = [{"q": "mug"}, {"item": "2:301"}, {"q": "blue", "picture": "3:302"}, {"item": "9:9"}, {"example": "2"}]
-    shown = callback(page, "on_stored")(asked)["entries"]
+    shown = callback(page, "on_history")(asked)["entries"]
     expected = [
         "“mug”",
         f"Like {cup}",

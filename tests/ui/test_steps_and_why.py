@@ -35,7 +35,7 @@ def namer(engine):
 @pytest.fixture(scope="module")
 def page(engine):
     with gr.Blocks() as page:
-        context, answers = Context(engine, ServedRun(Path("tiny")), Shared.create(gr.Tabs())), gr.State(())
+        context, answers = Context(engine, ServedRun(Path("tiny")), Shared(gr.Tabs())), gr.State(())
         newest = gr.State(Newest())
         cards = Panel("cards", "search/cards.js")
         strip_panel(context, answers, newest)

@@ -26,34 +26,37 @@ def callbacks():
 
 def test_each_step_sends_what_its_tab_shows(callbacks, monkeypatch):
     monkeypatch.setattr(callbacks, "tour_of", lambda index: WHOLE)
-    search, codes, views, compared = range(4)  # of the signals
-    sent = [(search, {"example": "0"}), (search, {"example": "1"}), (codes, "0.4.5.6"), (codes, "*.4.5")]
-    for number, (step, (signal, value)) in enumerate(zip(TourStep, [*sent, (views, "features"), (compared, 1)]), 1):
-        panel, *signals = callbacks.on_step(number)
-        assert panel["step"] == step and panel["of"] == 6
-        assert [(place, message) for place, message in enumerate(signals) if message is not None] == [(signal, value)]
-        assert bool(panel["pair"]) == (step == TourStep.SHARED) and bool(panel["views"]) == (step == TourStep.MAP)
-        assert bool(panel["picture"]) == (step == TourStep.INSTRUCTIONS)
-
-
-def test_a_run_skips_what_it_lacks_and_numbers_the_rest(callbacks, monkeypatch):
-    monkeypatch.setattr(callbacks, "tour_of", lambda index: Tour(single=2))
-    panels = [callbacks.on_step(number)[0] for number in (1, 2, 3)]
-    assert [(panel["step"], panel["number"], panel["of"]) for panel in panels] == [
-        (TourStep.STRIP, 1, 2),
-        (TourStep.DENSE, 2, 2),
-        (TourStep.DENSE, 2, 2),
+    shown = callbacks.on_tour("3")
+    assert shown["number"] == 3 and [step["step"] for step in shown["steps"]] == [*TourStep]
+    assert [step["sends"] for step in shown["steps"]] == [
+        {"ask": {"example": "0"}},
+        {"ask": {"example": "1"}},
+        {"open_code": "0.4.5.6"},
+        {"open_code": "*.4.5"},
+        {"map_view": "features"},
+        {"compare_example": 1},
     ]
+    for name, step in (("pair", TourStep.SHARED), ("views", TourStep.MAP), ("picture", TourStep.INSTRUCTIONS)):
+        assert [own["step"] for own in shown["steps"] if name in own] == [step]
+
+
+def test_a_run_skips_what_it_lacks(callbacks, monkeypatch):
+    monkeypatch.setattr(callbacks, "tour_of", lambda index: Tour(single=2))
+    for asked, number in (("1", 1), ("2", 2), ("9", 2), ("0", 1)):
+        shown = callbacks.on_tour(asked)
+        assert [step["step"] for step in shown["steps"]] == [TourStep.STRIP, TourStep.DENSE]
+        assert shown["number"] == number
+    assert callbacks.on_tour("") is callbacks.on_tour(None) is callbacks.on_tour("two") is None
     monkeypatch.setattr(callbacks, "tour_of", lambda index: Tour())
     with pytest.raises(UserError, match="nothing for a tour"):
-        callbacks.on_step(1)
+        callbacks.on_tour("1")
 
 
 def test_an_example_fills_the_form_and_removes_the_box_because_the_whole_picture_is_searched(engine):
     picture = Image.new("RGB", (40, 30), "teal")
     example = Example("One", "", picture, (TargetedInstruction("Find one like this.", Modality.IMAGE),))
     with gr.Blocks() as page:
-        shared = Shared.create(gr.Tabs())
+        shared = Shared(gr.Tabs())
         with gr.Tab("Compare", id="compare") as tab:
             compare_tab(Context(engine, ServedRun(Path("tiny"), examples=(example,)), shared), tab)
     event = next(event for event in page.fns.values() if event.name == "on_example")

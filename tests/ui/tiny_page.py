@@ -45,4 +45,4 @@ def callback(page: gr.Blocks, name: str) -> Callable:
 
 def form(text, picture=None, instruction="", beams=5, k=3, mode="both", target="any", scope="everything") -> tuple:
     """The inputs of the event of the Search button, for `ask`."""
-    return text, picture, instruction, None, "", [], beams, k, "cosine", mode, target, 0.25, scope, None
+    return text, picture, instruction, None, "", beams, k, "cosine", mode, target, 0.25, scope, None

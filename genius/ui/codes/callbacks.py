@@ -55,9 +55,6 @@ class CodesCallbacks:
         last.pattern = parse_pattern(text, self.code_sizes)
         return self.open(last.pattern)
 
-    def on_key(self, last: LastOpened, event: gr.EventData):
-        return self.on_pattern(getattr(event, "key", None), last)
-
     def on_first_visit(self, open_pattern: Pattern | None, sent_pattern: str | None):
         """Open all codes for a visitor who comes without a pattern, or with one in the address that cannot be read; one
         that another tab sent is opened anyway."""

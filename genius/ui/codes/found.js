@@ -1,7 +1,7 @@
 const shownItem = ({picture, text, label}) => picture ? node('img', {src: picture, alt: label, loading: 'lazy'})
   : node('span', {class: 'excerpt', title: text}, text || label);
 const open = key => {
-  emit('select', {key});
+  genius.send.open_code(key);
   genius.reveal(document.getElementById('codes-summary'));
 };
 

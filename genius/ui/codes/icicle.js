@@ -5,7 +5,7 @@ const cell = ({name, key, pattern, words, count, share, modality}, depth) => {
   const label = node('span', {}, node('b', {}, name), ...words ? [node('i', {}, words)] : []);
   if (key === null) return node('div', {class: 'cell others', 'data-hint': hint}, node('span', {}, `${name}, ${share}`));
   return button({class: `cell ${modality}`, 'data-hint': `${count}, ${share}`, 'aria-label': hint, 'data-key': key,
-    'data-prefix': key, tabindex: depth ? -1 : 0}, () => emit('select', {key}), label);
+    'data-prefix': key, tabindex: depth ? -1 : 0}, () => genius.send.open_code(key), label);
 };
 
 const branch = (data, depth = 0) => {

@@ -15,7 +15,7 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     callbacks, shared = CodesCallbacks(context), context.shared
     open_code, address = shared.open_code, shared.address
     open_pattern, last = gr.State(None), gr.State(LastOpened())  # what is shown, and what may still be computed
-    open_everything, opened = Signal("codes-everything"), Signal("codes-opened")
+    open_everything, opened = Signal("codes_everything"), Signal("codes_opened")
     introduction(
         "codes",
         "A code is one number of an ID, and items whose IDs begin alike are alike. Choose a code to see what its items "
@@ -55,8 +55,6 @@ def codes_tab(context: Context, tab: gr.Tab) -> None:
     pattern.submit(callbacks.on_pattern, [pattern, last], outputs, **event_options)
     for signal in (open_code, open_everything):
         signal.sent(callbacks.on_pattern, [signal, last], outputs, **event_options)
-    for panel in (summary, icicle, table, near, found):
-        panel.select(callbacks.on_key, last, outputs, **event_options)
     # one event for all ways to open a pattern, so that its last answer is that of the pattern opened last
     described = [meaning, icicle, table]
     opened.sent(callbacks.on_meaning, open_pattern, described, **event_options | {"show_progress_on": meaning})

@@ -2,7 +2,7 @@ const crumb = ({name, key, open}, place, crumbs) => {
   const last = place === crumbs.length - 1;
   if (open) return node('li', {}, name);
   const current = last ? {'aria-current': 'true'} : {};
-  return node('li', {}, button({'data-prefix': key, ...current}, () => emit('select', {key}), name));
+  return node('li', {}, button({'data-prefix': key, ...current}, () => genius.send.open_code(key), name));
 };
 
 const modalityShare = ({name, modality, items}) => node('span', {class: `target ${modality}`}, `${name} ${items}`);

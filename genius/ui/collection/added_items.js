@@ -3,7 +3,7 @@ const tile = editable => ({id, name, modality, text, label, picture, codes}) => 
   text ? node('p', {class: picture ? 'caption' : 'excerpt'}, text) : '',
   node('p', {class: 'line'}, node('span', {class: 'badge'}, name), node('span', {class: 'item'}, `item ${id}`)),
   prefixes(codes),
-  node('p', {class: 'line'}, action('Use as query', `Search with ${id}`, () => emit('use_as_query', {id})),
+  node('p', {class: 'line'}, action('Use as query', `Search with ${id}`, () => genius.send.ask({item: id})),
     editable ? confirmed('Remove', `Remove ${id} from the collection`, () => emit('take_out', {id})) : ''));
 
 const draw = value => {

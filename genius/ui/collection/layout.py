@@ -14,7 +14,6 @@ from genius.ui.collection.editing import CONFIRM, EditingForm
 from genius.ui.common.components import LATEST_WITH_PROGRESS, UNLIMITED, Panel, introduction
 from genius.ui.common.context import Context
 from genius.ui.common.formatting import count, tiles
-from genius.ui.common.item_card import on_code, search_with_chosen
 
 PAGE_SIZE = 24  # items of a page
 
@@ -99,5 +98,3 @@ def collection_tab(context: Context, tab: gr.Tab) -> None:
         ).success(callbacks.on_fit, None, [verdict, drift], show_progress_on=verdict, **LATEST_WITH_PROGRESS)
     context.precompute.append(callbacks.prepare)
     added.turn(callbacks.on_turn, None, added, **UNLIMITED)
-    search_with_chosen(added.use_as_query, shared)
-    added.open_code(on_code, None, shared.open_code, **UNLIMITED)

@@ -85,12 +85,17 @@ def introduction(tab: str, text: str) -> Panel:
 
 class Message(gr.HTML):
     """An output of a callback, upon which the browser does something each time, also for an equal value; None is not
-    sent. name: the elem_id. act: statements of JavaScript with the value as `message`.
+    sent. name: the elem_id. act: statements of JavaScript with the value as `message`. at_first: statements that are
+    run once, which may call `send(message)` or keep it for others.
     """
 
-    def __init__(self, name: str, act: str, **layout: Any):
-        told = f"watch('value', () => {{ const message = props.value?.message; if (props.value) {{ {act} }} }});"
-        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=told, **layout)
+    def __init__(self, name: str, act: str, at_first: str = "", **layout: Any):
+        script = (
+            f"const tell = () => {{ const message = props.value?.message; if (props.value) {{ {act} }} }};\n"
+            "const send = message => { props.value = {message, number: Math.random()}; tell(); };\n"
+            f"watch('value', tell);\n{at_first}"
+        )
+        super().__init__(None, html_template="<i></i>", visible="hidden", elem_id=name, js_on_load=script, **layout)
 
     def postprocess(self, value: Any) -> dict[str, Any] | None:
         """With a unique number, because the browser only notices a value that differs from the last."""

@@ -6,7 +6,7 @@ events. The state of a visitor is kept in gr.State or in the browser, never in a
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +22,7 @@ from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
+from genius.search.retrieval import EncodedQueries
 from genius.ui.common.about import About
 from genius.ui.common.components import Message, Panel
 from genius.ui.common.formatting import data_uri, is_prefix, item_label
@@ -61,13 +62,19 @@ class ServedRun:
 
 @dataclass(frozen=True)
 class LastQuery:
-    """A visitor's last search. Its vectors are `result.embedding` and `result.z`, (d,) each."""
+    """A visitor's last search."""
 
     description: str  # how to name it, e.g. “a red mug” and the picture
     query: Query  # its picture is a small copy
     options: SearchOptions
     result: SearchResult
     version: str  # of the index whose rows the result names: the name of its folder
+
+    @property
+    def encoded(self) -> EncodedQueries:
+        """Its query, to be searched again."""
+        again = EncodedQueries.from_vectors(self.result.embedding[None], self.result.z[None])
+        return replace(again, milliseconds=self.result.milliseconds)
 
     def check_version(self, index: Index) -> None:
         """Raise UserError if items were added or removed since, so that a row may be another item."""
@@ -76,9 +83,8 @@ class LastQuery:
 
 
 class Signal(Message):
-    """A value that one tab sends to another: an output of a callback, received by `.sent(listener, inputs=signal)`.
-
-    Panels do not write it: they trigger an event, whose callback does.
+    """A value that one part of the page sends to another: an output of a callback, or by `genius.send.NAME(value)` of a
+    script. It is received by `.sent(listener, inputs=signal)`.
 
     sections: elem_ids of accordions and tabs that may listen by `while_open`.
     """
@@ -89,7 +95,7 @@ class Signal(Message):
             open_part = f"#{section} .label-wrap.open, #{section}[role=tabpanel]"
             events.append((f"document.querySelector('{open_part}')?.checkVisibility()", _open_event(section)))
         sending = " ".join(f"if ({condition}) trigger('{event}', {{}});" for condition, event in events)
-        super().__init__(f"signal-{name}", sending, **layout)
+        super().__init__(f"signal-{name}", sending, f"genius.send.{name} = send;", **layout)
 
     def while_open(self, section: str) -> Callable[..., Dependency]:
         """The event for one of the sections. It is only sent while that is open, which spares the browser a request."""
@@ -101,7 +107,6 @@ def _open_event(section: str) -> str:
 
 
 WHY, HISTORY = "why-open", "past"  # elem_ids of sections of Search
-SIGNALS = ("ask", "open-code", "compare-example", "map-view", "changed", "tour", "address")
 
 
 def pictures(namer: CodeNamer, index: Index, prefix: Any) -> dict[str, Any] | None:
@@ -122,36 +127,27 @@ def pictures(namer: CodeNamer, index: Index, prefix: Any) -> dict[str, Any] | No
     }
 
 
-@dataclass(frozen=True)
 class Shared:
-    """The components by which tabs pass values. The page opens the tab of a signal, not the sender."""
+    """The components by which tabs pass values, made inside the page's Blocks, before the tabs. The page opens the tab
+    of a signal, not the sender."""
 
-    tabs: gr.Tabs  # ids: those of genius.ui.page.TABS
-    ask: Signal  # a search as the address has it (search/history.py): Search runs it
-    open_code: Signal  # a code pattern such as "0.17.*.5": Codes opens there
-    compare_example: Signal  # place of one of the run's examples: Compare compares it
-    map_view: Signal  # name of a map: Map shows it
-    changed: Signal  # any value: items were added or removed, so views of the collection are refreshed
-    tour: Signal  # a step such as "2": the tour shows it; "" ends it
-    address: Signal  # {"search": {…}} or {"codes": "0.17"}: what the address of the page is to hold
-    code_names: Panel  # {"0.17": "boat, sea"}: names of codes for the page's script, which keeps all it ever got
-    code_pictures: Panel  # of codes that are pointed at: its event `want` asks for those of a prefix
-    searched: Signal  # True: Search has results, which its sections, if they are open, show
-    explained_id: gr.State  # of the result of `last_query` that Why explains, or None
-    last_query: gr.State  # LastQuery or None
-
-    @classmethod
-    def create(cls, tabs: gr.Tabs) -> Self:
-        """Inside the page's Blocks, before the tabs."""
-        return cls(
-            tabs=tabs,
-            **{name.replace("-", "_"): Signal(name) for name in SIGNALS},
-            code_names=Panel("code-names", "common/code_names.js", visible="hidden"),
-            code_pictures=Panel("code-pictures", "common/code_pictures.js", visible="hidden"),
-            searched=Signal("searched", (WHY, HISTORY, "tab-map", "tab-compare")),
-            explained_id=gr.State(None),
-            last_query=gr.State(None),
-        )
+    def __init__(self, tabs: gr.Tabs):
+        self.tabs = tabs  # ids: those of genius.ui.page.TABS
+        self.ask = Signal("ask")  # a search as the address has it (search/history.py): Search runs it
+        self.open_code = Signal("open_code")  # a code pattern such as "0.17.*.5": Codes opens there
+        self.compare_example = Signal("compare_example")  # place of one of the run's examples: Compare compares it
+        self.map_view = Signal("map_view")  # name of a map: Map shows it
+        self.changed = Signal("changed")  # any value: items were added or removed, so views of the collection follow
+        self.tour = Signal("tour")  # a step such as "2": the tour shows it; "" ends it
+        self.address = Signal("address")  # {"search": {…}} or {"codes": "0.17"}: what the page's address is to hold
+        # {"0.17": "boat, sea"}: names of codes for the page's script, which keeps all it ever got
+        self.code_names = Panel("code-names", "common/code_names.js", visible="hidden")
+        # of codes that are pointed at: its event `want` asks for those of a prefix
+        self.code_pictures = Panel("code-pictures", "common/code_pictures.js", visible="hidden")
+        # True: Search has results, which its sections, if they are open, show
+        self.searched = Signal("searched", (WHY, HISTORY, "tab-map", "tab-compare"))
+        self.explained_id = gr.State(None)  # of the result of `last_query` that Why explains, or None
+        self.last_query = gr.State(None)  # LastQuery or None
 
 
 @dataclass(frozen=True)

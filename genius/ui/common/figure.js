@@ -14,7 +14,8 @@ const onClick = ({points}) => {
   if (first?.value == null) return;    // bars and lines stand for no item and no prefix
   chosen = first.value;
   drawRing();
-  emit('select', {...first, points: [first]});
+  if (props.opens_codes) genius.send.open_code(first.value);
+  else emit('select', first);
 };
 const onLasso = event => {
   const points = event?.points ?? [];

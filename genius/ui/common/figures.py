@@ -27,17 +27,17 @@ MODALITY_SYMBOLS = ("circle", "square", "diamond")
 class PlotlyFigure(gr.HTML):
     """A plotly figure that callbacks return; None draws nothing.
 
-    `.select(listener)`: a click on a point that has customdata (or an id, in an icicle); gr.SelectData with `index` of
-    the point, `value` its customdata, also as an event {"index", "value", "label", "points": [...]}.
+    `.select(listener)`: a click on a point that has customdata (or an id, in an icicle); gr.EventData with `index`
+    of the point, `value` its customdata, and `label`.
     `.lasso(listener)`: gr.EventData with `points` [{"index", "value", "label"}], at most MOST_LASSOED, and `total`.
 
     name: the elem_id, unique on the page. label: a description for screen readers; every plot also has a table. Put
     the id of a point into customdata, and a constant into layout.uirevision to keep the zoom across updates; a ring
     then marks the point that was clicked last. The browser event "dragmode" on the figure's host sets what dragging
     does: one of plotly's modes, or "off", as it is at first for fingers. after_text: the text that comes with the
-    figure is shown before it is drawn. A figure without a height fills its host. Colors of text, axes and
-    grid follow the theme by themselves. Data in labels, text and hovers goes through `escaped`: plotly reads
-    markup there.
+    figure is shown before it is drawn. opens_codes: a click opens Codes at the prefix in customdata instead. A
+    figure without a height fills its host. Colors of text, axes and grid follow the theme by themselves. Data in
+    labels, text and hovers goes through `escaped`: plotly reads markup there.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class PlotlyFigure(gr.HTML):
         label: str,
         value: Figure | None = None,
         after_text: bool = False,
+        opens_codes: bool = False,
         **layout: Any,  # Gradio's own: it makes a component anew for a visitor when a callback updates or skips it
     ):
         super().__init__(
@@ -53,6 +54,7 @@ class PlotlyFigure(gr.HTML):
             html_template='<div class="panel figure-host"></div>',
             alternative=label,
             after_text=after_text,
+            opens_codes=opens_codes,
             most_lassoed=MOST_LASSOED,
             js_on_load="\n".join((UI_FOLDER / file).read_text() for file in FIGURE_SCRIPTS),
             apply_default_css=False,

@@ -44,7 +44,7 @@ const openAbout = () => {
   about.querySelector('summary').focus();
 };
 
-const draw = ({facts, run, runs, tour, about}) => [node('header', {class: 'masthead'},
+const masthead = ({facts, run, runs, tour, about}) => [node('header', {class: 'masthead'},
   node('span', {class: 'logo', 'aria-hidden': 'true'}, node('i', {}), node('i', {}), node('i', {})),
   node('h1', {}, 'GENIUS Explorer'),
   node('div', {class: 'guides'},
@@ -54,3 +54,8 @@ const draw = ({facts, run, runs, tour, about}) => [node('header', {class: 'masth
     menu('⋯', {'aria-label': 'More'}, presenter(),
       ...about ? [action('About this collection', 'What it holds, and what an ID is', openAbout)] : [],
       node('ul', {class: 'facts'}, ...facts.map(fact => node('li', {}, fact))))))];
+
+const draw = value => {
+  genius.run = value.run;    // of which the browser keeps the last searches (links.js)
+  return masthead(value);
+};

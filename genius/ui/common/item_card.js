@@ -29,7 +29,7 @@ const draw = item => {
   if (item.facts.length) about.append(node('dl', {class: 'facts'},
     ...item.facts.map(([name, value]) => node('div', {}, node('dt', {}, factName(name)), node('dd', {}, value)))));
   if (item.provenance) about.append(provenance(item.provenance));
-  about.append(button({class: 'plain use'}, () => emit('use_as_query', {id: item.id}), 'Use as query'));
+  about.append(button({class: 'plain use'}, () => genius.send.ask({item: item.id}), 'Use as query'));
   const parts = [node('div', {class: 'whole'},
     ...item.picture ? [node('img', {src: item.picture, alt: item.text ? '' : item.label})] : [], about)];
   if (item.neighbours.length) parts.push(

@@ -6,13 +6,12 @@ from typing import Any
 import gradio as gr
 from gradio.events import Dependency
 
-from genius.errors import UserError
 from genius.explore.items import describe_item, row_of
 from genius.schema import Item
 from genius.search.engine import Engine
 from genius.ui.common import formatting
-from genius.ui.common.components import LATEST, UNLIMITED, UNQUEUED, Panel
-from genius.ui.common.context import Context, Shared
+from genius.ui.common.components import LATEST, Panel
+from genius.ui.common.context import Context
 
 NEIGHBOURS = 8
 
@@ -31,8 +30,6 @@ class ItemCard(Panel):
 
         self.engine = context.engine
         self.show(self.select)
-        self.open_code(on_code, None, context.shared.open_code, **UNLIMITED)
-        search_with_chosen(self.use_as_query, context.shared)
 
     def show(self, choice: Callable[..., Dependency]) -> None:
         """Show the item that an event names, the last one where several come."""
@@ -59,21 +56,3 @@ def item_card_view(engine: Engine, id: Any) -> dict[str, Any]:
             for near in known["neighbours"]
         ],
     }
-
-
-def on_code(event: gr.EventData) -> str:
-    """The pattern of the prefix that was clicked."""
-    codes = getattr(event, "codes", None)
-    if not isinstance(codes, list) or not all(type(code) is int for code in codes):
-        raise UserError("Invalid ID; reload the page.")
-    return ".".join(map(str, codes))
-
-
-def search_with_chosen(choice: Callable[..., Dependency], shared: Shared) -> None:
-    """Let Search take the item of an event as its query, the last one where several come."""
-    choice(on_query, None, shared.ask, trigger_mode="always_last", **UNQUEUED)
-
-
-def on_query(event: gr.EventData) -> dict[str, str]:
-    """What asks for the item (search/history.py)."""
-    return {"item": str(getattr(event, "id", ""))}

@@ -8,6 +8,7 @@ window.genius = (() => {
   const shown = {tour: '', tab: 'search', search: {}, codes: null};
   const expected = {};    // parts whose next change belongs to an entry that there is already -> the values asked for
   const expect = (part, value) => (expected[part] ??= []).push(value);
+  const MOST_SEARCHES = 20;
   let timer, isNew = false, opening = false;
 
   const read = () => {
@@ -38,6 +39,15 @@ window.genius = (() => {
     timer = setTimeout(write, 100);    // once the results are shown, because Chromium takes some 30 ms for it
   };
 
+  // The last searches stay in this browser, but for pictures that were uploaded.
+  const place = () => `genius-history-${genius.run}`;
+  const searches = () => JSON.parse(localStorage[place()] ?? '[]');
+  const remember = ({upload, part, ...asked}) => {
+    if (!(asked.q || asked.item || asked.picture || asked.example)) return;    // there is nothing to repeat
+    const entry = {...asked, ...upload && {unkept: true}}, others = searches().filter(one => !same(one, entry));
+    localStorage[place()] = JSON.stringify([entry, ...others].slice(0, MOST_SEARCHES));
+  };
+
   // What was typed outlives a reload.
   const {href, typed} = JSON.parse(sessionStorage.left ?? '{}');
   let draft = href === location.href && typed;
@@ -47,6 +57,9 @@ window.genius = (() => {
   addEventListener('click', ({target}) => { opening ||= Boolean(target.closest('#tabs > .tab-wrapper')); }, true);
 
   return {
+    searches,
+    isHistory: key => key === place(),
+    send: {},    // by the name of a signal (context.py): what sends it
     // The tab, and what the address names and the page does not show; no search is {}.
     restore: () => {
       const next = read(), message = {};
@@ -80,6 +93,7 @@ window.genius = (() => {
     },
     setTour: step => change('tour', String(step ?? '')),
     setShown: fields => {
+      if (fields.search) remember(fields.search);
       if (fields.search) genius.quiet();    // the errors of an earlier search
       if (fields.search && sessionStorage.restarted) genius.tell('The server was restarted; your search is repeated.');
       delete sessionStorage.restarted;

@@ -1,6 +1,6 @@
 const cell = ({text, key, bar}, column) => {
   const made = node(column ? 'td' : 'th', column ? {} : {scope: 'row'}, key === undefined ? text
-    : button({class: 'code', 'data-prefix': key}, () => emit('select', {key}), text));
+    : button({class: 'code', 'data-prefix': key}, () => genius.send.open_code(key), text));
   if (bar !== undefined) made.append(node('i', {class: 'under', style: `width: ${100 * bar}%`}));
   return made;
 };

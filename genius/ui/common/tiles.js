@@ -1,7 +1,10 @@
+// What a click on an item does: a search with it, or an event.
+const choose = id => props.asks ? genius.send.ask({item: id}) : emit('select', {id});
+
 const group = ({title, note, tiles}) => {
   const mixed = new Set(tiles.map(({name}) => name)).size > 1;
   return node('section', {}, node('h2', {}, title, node('span', {class: 'label'}, note ? ` ${note}` : '')),
-    node('ol', {class: 'tiles'}, ...tiles.map(one => itemTile(one, () => emit('select', {id: one.id}), mixed))));
+    node('ol', {class: 'tiles'}, ...tiles.map(one => itemTile(one, () => choose(one.id), mixed))));
 };
 
 const filterButton = ({name, modality, items, chosen}) => button({class: `choice ${modality}`, 'aria-pressed': String(chosen)},

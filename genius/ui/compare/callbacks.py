@@ -2,11 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import gradio as gr
-import numpy as np
 
 from genius.collections.images import open_image
 from genius.errors import UserError
@@ -14,6 +12,7 @@ from genius.examples import find_example
 from genius.explore.comparison import FLAT, Agreement, Comparison, SystemResults, rank_agreement
 from genius.schema import Item, Modality, Query
 from genius.search.checks import check_query
+from genius.search.retrieval import EncodedQueries
 from genius.ui.common import formatting
 from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, part_of, target_of
@@ -23,22 +22,6 @@ from genius.ui.common.formatting import MODALITY_PLURALS, describe_query
 ENCODING_STAGES = ("encode", "fuse")  # that all systems share
 PROGRESS = gr.Progress()  # a callback gets one if it is a default argument
 BUILDING = {"desc": "Building HNSW, once", "unit": "items"}
-
-
-@dataclass(frozen=True)
-class ComparedQuery:
-    """An encoded query: its embedding and fused feature z, (d,) each, and the milliseconds of its stages."""
-
-    title: str  # the query in a few words
-    embedding: np.ndarray
-    z: np.ndarray
-    milliseconds: Mapping[str, float]
-    modality: Modality | None = None  # to which the results are restricted
-
-    @classmethod
-    def of(cls, last: LastQuery) -> Self:
-        result = last.result
-        return cls(last.description, result.embedding, result.z, result.milliseconds, last.options.modality)
 
 
 class CompareCallbacks:
@@ -67,37 +50,34 @@ class CompareCallbacks:
         query = Query(text or "", image, instruction or default_instruction(self.served.about, text, image))
         check_query(query)
         title = describe_query(query, part=part is not None)
-        return self.compare(self.encode(query, title, target_of(target)), *settings), None
+        return self.compare(title, self.engine.encode([query]), target_of(target), *settings), None
 
     def on_example(self, place: Any, *settings: Any) -> tuple[Any, ...]:
         """Compare an example of the run under its first instruction, which also fills the form, without a box."""
         query = find_example(place, self.served.examples).queries[0]
-        comparison = self.compare(self.encode(query, describe_query(query)), *settings)
+        comparison = self.compare(describe_query(query), self.engine.encode([query]), None, *settings)
         return query.text, query.image, query.instruction, None, comparison, None
 
     def on_last(self, last: LastQuery | None, *settings: Any) -> tuple[Any, ...]:
         """Compare the visitor's last search."""
         if last is None:
             raise UserError("There is no search to compare yet: search first, or ask something here.")
-        return self.compare(ComparedQuery.of(last), *settings), None
+        return self.compare(last.description, last.encoded, last.options.modality, *settings), None
 
     def on_open(self, last: LastQuery | None):
         """Name the last search on its button."""
         described = f": {last.description}" if last else ""
         return gr.Button(f"Compare my last search{described}", interactive=last is not None)
 
-    def encode(self, query: Query, title: str, modality: Modality | None = None) -> ComparedQuery:
-        encoded = self.engine.encode([query])
-        embedding, z = (vectors[0].cpu().numpy() for vectors in (encoded.embeddings, encoded.z))
-        return ComparedQuery(title, embedding, z, encoded.milliseconds, modality)
-
-    def compare(self, query: ComparedQuery, k: Any, beams: Any, hnsw: bool, weight: Any) -> dict[str, Any]:
-        """The data of the panel."""
-        modality, index = query.modality, self.engine.index
-        by_system = list(self.comparison.search(query.embedding, query.z, k, beams, modality, hnsw, weight))
+    def compare(
+        self, title: str, query: EncodedQueries, modality: Modality | None, k: Any, beams: Any, hnsw: bool, weight: Any
+    ) -> dict[str, Any]:
+        """The data of the panel. title: the query in a few words. modality: the only one that is searched, or None."""
+        index = self.engine.index
+        by_system = list(self.comparison.search(query, k, beams, modality, hnsw, weight))
         agreement = rank_agreement(by_system)
         return comparison_view(
-            query.title if modality is None else f"{query.title}, {MODALITY_PLURALS[modality]} only",
+            title if modality is None else f"{title}, {MODALITY_PLURALS[modality]} only",
             {stage: query.milliseconds[stage] for stage in ENCODING_STAGES if stage in query.milliseconds},
             by_system,
             agreement,

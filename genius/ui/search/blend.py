@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from genius.explore.items import interpolate, row_of
+from genius.explore.items import WEIGHTS, interpolate, row_of
 from genius.ui.common import formatting
 from genius.ui.common.components import SEARCHES, UNQUEUED, Panel
 from genius.ui.common.context import Context
@@ -26,26 +26,25 @@ def blend_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.St
         answer, hit = find_hit(event, shown_answers)
         options = replace(answer.options, k=min(answer.options.k, RESULTS_PER_STEP), trace=True)
         row = row_of(engine.index, hit.item.id)
-        steps = interpolate(engine, answer.result.embedding, answer.result.z, row, options)
-        ids = [best_codes(step.result) for step in steps]
-        traced = [step.result for step in (steps[0], steps[-1]) if step.result.trace is not None]
+        results = interpolate(engine, answer.result, row, options)
+        ids = [best_codes(result) for result in results]
+        traced = [result for result in (results[0], results[-1]) if result.trace is not None]
         ends = [narrowed(engine, answer, result, best_codes(result)) for result in traced]
-        rows = {row} | {hit.row for step in steps for hit in step.result.hits}
+        rows = {row} | {hit.row for result in results for hit in result.hits}
         rows |= {item_row for end in ends for step in end.steps for item_row in step.shown}
         return {
             "query": answer.description,
             "item": row,
-            "ends": {"query": list(ids[0]), "item": list(hit.codes)},
             "steps": [
                 {
-                    "weight": formatting.number(step.weight, 2),
+                    "weight": formatting.number(weight, 2),
                     "codes": list(codes),
                     "query": formatting.shared_prefix(codes, ids[0]),
                     "item": formatting.shared_prefix(codes, hit.codes),
                     "same": codes == before,
-                    "rows": [hit.row for hit in step.result.hits],
+                    "rows": [hit.row for hit in result.hits],
                 }
-                for step, codes, before in zip(steps, ids, [None, *ids], strict=False)
+                for weight, result, codes, before in zip(WEIGHTS, results, ids, [None, *ids], strict=False)
             ],
             "strips": [  # of the query alone and of the result alone
                 {

@@ -22,7 +22,7 @@ from genius.ui.common.export import FILE_NAME, exports, saved_page
 from genius.ui.gradio_hooks import upload_path
 from genius.ui.monitoring import record_search
 from genius.ui.search import view
-from genius.ui.search.history import Asked, SearchRequest, add_entry, quoted_label, read_entries
+from genius.ui.search.history import SETTINGS, Asked, SearchRequest, quoted_label, read_entries
 from genius.ui.search.strip import follow, initial_rank
 
 # Values of the form: text, picture and instruction; no box, because the whole picture is searched; and the id of the
@@ -49,15 +49,12 @@ class SearchOutputs(NamedTuple):
     last_query: Any
     explained_id: Any  # id of the first result
     searched: Any
-    stored: Any  # the history in the browser
     address: Any  # of the page, as Shared.address
 
 
 class SearchCallbacks:
-    """The callbacks of one page. Those that search return the values of the form (as EMPTY_FORM; `on_ask` also those of
-    the settings, `on_quick` the instruction alone, and nothing if the form itself was submitted) and then those of
-    `SearchOutputs`; `settings` are the values of the settings. They keep nothing of a visitor but the last uploads, for
-    a while."""
+    """The callbacks of one page; `settings` are the values of the settings. They keep nothing of a visitor but the last
+    uploads, for a while."""
 
     def __init__(self, context: Context, defaults: Sequence[Any] = ()):
         """defaults: the run's own values of the settings; the address of a search names others."""
@@ -67,9 +64,7 @@ class SearchCallbacks:
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.first_code_is_modality
 
-    def on_search(
-        self, text: Any, picture: str | None, instruction: Any, box: Any, pictured: Any, stored: Any, *settings: Any
-    ) -> SearchOutputs:
+    def on_search(self, text: Any, picture: str | None, instruction: Any, box: Any, pictured: Any, *settings: Any):
         """Search for the form. box: the part of the picture that the visitor marked. pictured: id of the item whose
         picture it is; empty for one of the visitor's own. A part of an item's picture is the visitor's own: no address
         names it."""
@@ -78,49 +73,52 @@ class SearchCallbacks:
         if picture and pictured and part is None:
             origin = {"picture": pictured}
         asked = Asked(text or "", instruction or "", **origin)
-        return self.search(self.request(asked), stored, settings)
+        return self.search(self.request(asked), settings)
 
-    def on_ask(self, event: gr.EventData, message: Any, stored: Any, *settings: Any) -> tuple[Any, ...]:
-        """Search for what an example or the history (by the event), the address or another tab (by a message) asks for.
-        Nothing empties the page. typed: what the form held before the page was loaded again. restored: the address
-        asks, so the settings are the run's own where it names none; others keep those of the form."""
-        sent = getattr(event, "asked", message)
-        asked, fields = Asked.read(sent), sent if isinstance(sent, dict) else {}
-        shown: Sequence[Any] = [gr.skip()] * len(settings)
+    def on_quick(
+        self, event: gr.EventData, text: Any, picture: str | None, box: Any, pictured: Any, *settings: Any
+    ) -> tuple[Any, ...]:
+        """Search with an instruction that was offered for the picture of the form, for whatever it asks for."""
+        instruction = str(getattr(event, "instruction", ""))
+        found = self.on_search(text, picture, instruction, box, pictured, *of_any_kind(settings))
+        return instruction, "any", *found
+
+    def on_ask(
+        self, message: Any, text: Any, instruction: Any, last: LastQuery | None, *settings: Any
+    ) -> tuple[Any, ...]:
+        """Search for what a part of the page, another tab, the history or the address asks for; returns the values of
+        the form, of the settings and of `SearchOutputs`.
+
+        message: fields of `Asked`; without any the page is emptied. keep: with the words of the form, its instruction,
+        or the one that the page gave, and the kind of result; others say themselves what they want. restored: the
+        address asks, so the settings are the run's own where it names none. typed: what the form held before the page
+        was loaded again.
+        """
+        fields = message if isinstance(message, dict) else {}
+        asked, shown = Asked.read(fields), [gr.skip()] * len(settings)
         if asked.settings or fields.get("restored"):
-            shown = settings = tuple(asked.setting_values(self.defaults))
+            shown = settings = asked.setting_values(self.defaults)
+        elif fields.get("keep"):
+            asked = replace(asked, q=text or "", instruction=instruction or (last.query.instruction if last else ""))
+        else:
+            shown, settings = of_any_kind(shown), of_any_kind(settings)
         if asked.upload:
             asked = replace(asked, upload=upload_path({"path": asked.upload}))
         nothing = asked == Asked(part=asked.part, settings=asked.settings)
-        form, found = (EMPTY_FORM, self.nothing(stored)) if nothing else self.fill(asked, stored, settings)
+        form, found = (EMPTY_FORM, self.nothing()) if nothing else self.fill(asked, settings)
         typed = fields.get("typed")
         if isinstance(typed, list) and len(typed) == 2 and all(isinstance(value, str) for value in typed):
             form = typed[0], form[1], typed[1], *form[3:]
         return *form, *shown, *found
 
-    def nothing(self, stored: Any) -> SearchOutputs:
+    def nothing(self) -> SearchOutputs:
         """No search."""
         nothing = SearchOutputs(*[None] * len(SearchOutputs._fields))
-        return nothing._replace(answers=(), stored=stored, address={"search": {}})
+        return nothing._replace(answers=(), address={"search": {}})
 
-    def on_other_picture(self, answers: Answers, stored: Any):
+    def on_other_picture(self, answers: Answers):
         """A new picture, or none, leaves no old question and answer beside it."""
-        return (None, *self.nothing(stored)) if answers else gr.skip()
-
-    def on_quick(
-        self, event: gr.EventData, text: Any, picture: str | None, box: Any, pictured: Any, stored: Any, *settings: Any
-    ):
-        """Search with an instruction that was offered for the picture of the form."""
-        instruction = str(getattr(event, "instruction", ""))
-        return instruction, *self.on_search(text, picture, instruction, box, pictured, stored, *settings)
-
-    def on_picture(
-        self, event: gr.EventData, text: Any, instruction: Any, last: LastQuery | None, stored: Any, *settings: Any
-    ):
-        """Search with the picture of a result; text and instruction stay, also one that the page gave."""
-        instruction = instruction or (last.query.instruction if last else "")
-        form, found = self.fill(Asked(text or "", instruction, picture=getattr(event, "id", "")), stored, settings)
-        return *form, *found
+        return (None, *self.nothing()) if answers else gr.skip()
 
     def on_upload(self, picture: str | None) -> None:
         """Encode an uploaded picture while its visitor still writes."""
@@ -152,13 +150,13 @@ class SearchCallbacks:
         text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
-    def fill(self, asked: Asked, stored: Any, settings: Sequence[Any]) -> tuple[tuple[Any, ...], SearchOutputs]:
+    def fill(self, asked: Asked, settings: Sequence[Any]) -> tuple[tuple[Any, ...], SearchOutputs]:
         """The values of the form for a search, and the search. An instruction of the page is not written into it."""
         request = self.request(asked)
         query, pictured = request.query, asked.picture or (asked.item if request.query.image else "")
         instruction = query.instruction if request.example else asked.instruction
         form = query.text, asked.upload or query.image, instruction, None, pictured
-        return form, self.search(request, stored, settings)
+        return form, self.search(request, settings)
 
     def request(self, asked: Asked) -> SearchRequest:
         """The queries of a search, with an instruction of the page where it has none. Raises UserError for items,
@@ -183,7 +181,7 @@ class SearchCallbacks:
                 return image
         raise UserError("The item whose picture you search with has none, or was removed; choose another picture.")
 
-    def search(self, request: SearchRequest, stored: Any, settings: Sequence[Any]) -> SearchOutputs:
+    def search(self, request: SearchRequest, settings: Sequence[Any]) -> SearchOutputs:
         """Search, and return what the tab shows. Raises UserError."""
         several = len(request.queries) > 1
         options = search_options(*settings, at_most=RESULTS_PER_COLUMN if several else None)
@@ -202,7 +200,6 @@ class SearchCallbacks:
         )
         summary, *panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers[0])
         first = next((hit.item.id for hit in answers[0].result.hits), None)
-        asked = request.asked.with_settings(settings, self.defaults)
         return SearchOutputs(
             summary | {"exports": exports(answers, self.served.name)},
             *panels,
@@ -212,8 +209,7 @@ class SearchCallbacks:
             last_query=answers[0],
             explained_id=first,
             searched=True,
-            stored=add_entry(stored, asked),
-            address={"search": asked.fields()},
+            address={"search": request.asked.with_settings(settings, self.defaults).fields()},
         )
 
     def panels(self, request: SearchRequest, answer: LastQuery) -> tuple[Any, Any, Any]:
@@ -236,8 +232,9 @@ class SearchCallbacks:
         ]
         return view.summaries([answer.result for answer in answers], example), {"columns": columns}, None
 
-    def on_stored(self, stored: Any) -> dict[str, Any]:
-        """What the history shows, when it is opened and, while it is open, after each search."""
+    def on_history(self, stored: Any) -> dict[str, Any]:
+        """What the history shows, when it is opened and, while it is open, after each search. stored: as the browser
+        keeps it."""
         return {"entries": [self.past(entry) for entry in read_entries(stored)]}
 
     def past(self, entry: Asked) -> dict[str, Any]:
@@ -272,6 +269,11 @@ def past_title(entry: Asked, label: str) -> str:
         return f"Like {label}"
     words = f"“{formatting.excerpt(entry.q, MAX_SHOWN_TEXT)}”" if entry.q else ""
     return " and ".join(filter(None, [words, f"the picture of {label}" if entry.picture else ""]))
+
+
+def of_any_kind(settings: Sequence[Any]) -> list[Any]:
+    """The settings, but for any kind of result."""
+    return ["any" if name == "kind" else value for name, value in zip(SETTINGS, settings, strict=False)]
 
 
 def find_hit(event: gr.EventData, answers: Answers) -> tuple[LastQuery, Hit]:

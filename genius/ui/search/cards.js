@@ -9,12 +9,14 @@ const moved = ({rank, generated_rank}) => {
     `${generated_rank} → ${rank}`);
 };
 
-// What is done with a result ('why', 'use_as_query', 'use_picture', 'blend'; Gradio looks for these names), on its card
-// and in Why. clicked: the button, to which the focus may return.
+// What is done with a result, on its card and in Why: `ask` takes it as a query, or its picture; the events 'why' and 'blend'
+// (Gradio looks for these names) go to the server. clicked: the button, to which the focus may return.
+const ASKS = {use_as_query: id => ({item: id}), use_picture: id => ({picture: id, keep: true})};
 genius.act = (name, id, clicked) => {
-  const column = panelData().columns.findIndex(({cards}) => cards.some(card => card.id === id));
   document.querySelectorAll('.acted').forEach(other => other.classList.remove('acted'));
   clicked?.classList.add('acted');
+  if (name in ASKS) return genius.send.ask(ASKS[name](id));
+  const column = panelData().columns.findIndex(({cards}) => cards.some(card => card.id === id));
   emit(name, {column, id});
 };
 const ACTIONS = [
@@ -35,7 +37,7 @@ for (const type of ['dragover', 'dragleave', 'drop']) document.addEventListener(
   event.preventDefault();
   event.stopPropagation();
   target.classList.toggle('receiving', type === 'dragover');
-  if (type === 'drop') emit('use_picture', {id: event.dataTransfer.getData(ITEM)});
+  if (type === 'drop') genius.act('use_picture', event.dataTransfer.getData(ITEM));
 }, true);
 
 const picture = ({picture: src, text, title, id}) => {
@@ -74,7 +76,7 @@ const card = ({query_row}) => data => {
   Object.assign(made.dataset, {id, likeness: data.likeness});
   made.addEventListener('click', ({target}) => {
     const code = canHover && target.closest('.foot .code');    // a tap tells what it means
-    if (code) emit('open_code', {codes: code.dataset.prefix.split('.').map(Number)});
+    if (code) genius.send.open_code(code.dataset.prefix);
     else target.closest('button, .foot') || open();
   });
   return made;

@@ -12,7 +12,7 @@ const unfold = (strip, open) => {
 const example = (data, place) => {
   const run = card => {
     unfold(card.closest('.examples'), false);
-    emit('select', {asked: {example: String(place)}});
+    genius.send.ask({example: String(place)});
   };
   return node('li', {}, button({class: 'example box'}, run,
     data.picture ? node('img', {src: data.picture, alt: ''})

@@ -1,9 +1,14 @@
 const entry = ({title, thumbnail, instruction, picture, asked}) => node('li', {},
-  button({class: 'entry'}, () => emit('select', {asked}),
+  button({class: 'entry'}, () => genius.send.ask(asked),
     ...thumbnail ? [node('img', {src: thumbnail, alt: ''})] : [],
     node('span', {class: 'asked'}, title),
     ...instruction ? [node('span', {class: 'wanted'}, instruction)] : [],
     ...picture ? [node('span', {class: 'wanted'}, 'with a picture that was not kept')] : []));
+
+// Another tab of this browser has searched.
+addEventListener('storage', ({key}) => {
+  if (genius.isHistory(key) && element.checkVisibility()) emit('longer', {});
+});
 
 const draw = ({entries}) => [
   ...entries.length ? [node('ol', {class: 'history', 'aria-label': 'Your last searches'}, ...entries.map(entry))] : [],

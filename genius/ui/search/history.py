@@ -1,21 +1,16 @@
-"""A search as a visitor asked for it, and the last ones. A browser stores them, so all that comes back is checked."""
+"""A search as a visitor asked for it, and the last ones. A browser keeps them, so all that comes back is checked."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-import gradio as gr
-from gradio.events import Dependency
-
 from genius.examples import Example
 from genius.schema import Item, Query
 from genius.search.checks import MAX_TEXT
-from genius.ui.common.components import UNQUEUED
 from genius.ui.common.formatting import describe_query, item_label
 
-MAX_ENTRIES = 20
+MAX_ENTRIES = 20  # that are shown
 TEXTS = ("q", "instruction", "item", "picture", "example", "upload")
 # In an address, in the order of those of the form
 SETTINGS = ("beams", "results", "order", "by", "kind", "weight", "in")
@@ -65,51 +60,10 @@ class Asked:
         return values
 
 
-def add_entry(stored: Any, asked: Asked) -> list[dict[str, Any]]:
-    """The history with a search first, without duplicates, as it is stored; uploads are not kept."""
-    entries = read_entries(stored)
-    if asked.q or asked.item or asked.picture or asked.example:  # else there is nothing to repeat
-        entry = replace(asked, upload="", part=None, unkept=bool(asked.upload))
-        entries = list(dict.fromkeys([entry, *entries]))
-    return [entry.fields() for entry in entries[:MAX_ENTRIES]]
-
-
 def read_entries(stored: Any) -> list[Asked]:
     """The searches that a browser stored, latest first."""
     records = stored[:MAX_ENTRIES] if isinstance(stored, list) else ()
     return [replace(Asked.read(record), upload="", part=None) for record in records]
-
-
-class OtherTabs(gr.HTML):
-    """What tabs of one browser tell each other. Each reads the stored entries only once, when it is opened, so without
-    that the tab which searches last would overwrite what the others have stored since.
-
-    Nothing to see; `.heard(…)` is an event when another tab has searched. run: tabs of other runs are not heard.
-    """
-
-    def __init__(self, run: str):
-        channel = json.dumps(f"genius-history-{run}")
-        super().__init__(
-            None,
-            html_template="<i></i>",
-            visible="hidden",
-            elem_id="other-tabs",
-            js_on_load=f"const tabs = new BroadcastChannel({channel});\n"
-            "genius.tellTabs = entries => tabs.postMessage(JSON.stringify(entries));\n"
-            "tabs.onmessage = ({data}) => { genius.toldEntries = JSON.parse(data); trigger('heard', {}); };",
-        )
-
-    def share(self, searches: Iterable[Dependency], stored: gr.BrowserState) -> Dependency:
-        """Tell the others of the history after each search, and put theirs before what only this tab has; the event of
-        the latter."""
-        merge = (
-            "stored => { const told = genius.toldEntries, known = new Set(told.map(entry => JSON.stringify(entry))); "
-            "const own = (stored ?? []).filter(entry => !known.has(JSON.stringify(entry))); "
-            f"return [[...told, ...own].slice(0, {MAX_ENTRIES})]; }}"
-        )
-        for search in searches:
-            search.success(None, stored, None, js="entries => { genius.tellTabs(entries); }", **UNQUEUED)
-        return self.heard(None, stored, stored, js=merge, **UNQUEUED)
 
 
 @dataclass(frozen=True)

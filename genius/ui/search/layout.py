@@ -1,6 +1,5 @@
 """The Search tab: from a picture, a text and an instruction to cards, generated IDs and timings."""
 
-from functools import partial
 from typing import NamedTuple
 
 import gradio as gr
@@ -24,18 +23,15 @@ from genius.ui.common.components import (
     weight_slider,
 )
 from genius.ui.common.context import HISTORY, Context
-from genius.ui.common.item_card import on_code, search_with_chosen
 from genius.ui.search import view
 from genius.ui.search.blend import blend_panel
 from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import OtherTabs
 from genius.ui.search.newest import Newest, newest_only
 from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
 NO_SCAN = "These IDs were made elsewhere and have no codewords, so they cannot be scanned."
 RANKER_NOTE = "The ranker learned what fits in this collection. "
-SECRET = "searches"  # scrambles the history in the browser, without protecting it; a new one would lose the history
 
 # What a query is made of. Computed in the browser, so that a keystroke that changes nothing of it asks for nothing.
 ASKED_KIND = "(text, picture) => text && picture ? 'pair' : text ? 'text' : picture ? 'image' : 'any'"
@@ -55,7 +51,6 @@ class Form(NamedTuple):
     part: Panel
     pictured: gr.Textbox  # hidden: id of the item whose picture it is; empty for the visitor's own
     suggestions: Panel  # instructions to pick for the picture
-    examples: Panel
     text: gr.Textbox
     instruction: gr.Dropdown
     go: gr.Button
@@ -68,7 +63,6 @@ class Form(NamedTuple):
 def search_tab(context: Context, tab: gr.Tab) -> None:
     """Lay the tab out inside the current Blocks and wire it to the engine."""
     shared = context.shared
-    stored = gr.BrowserState([], storage_key=f"genius-searches-{context.served.name}", secret=SECRET)
     answers, newest = gr.State(()), gr.State(Newest())
     if not context.engine.has_encoder:
         gr.Markdown(context.engine.encoder.sentence)
@@ -83,45 +77,30 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
             blend = blend_panel(context, cards, answers, newest)
             generated = Panel("generated", "search/generated.js", elem_classes=EXPERT)
 
-    callbacks = SearchCallbacks(context, [setting.value for setting in form.settings])
+    settings = form.settings
+    callbacks = SearchCallbacks(context, [setting.value for setting in settings])
     query_fields = [form.text, form.picture, form.instruction]
     form_fields = [*query_fields, form.part, form.pictured]  # in the order of callbacks.EMPTY_FORM
-    all_fields = [*form_fields, *form.settings]
     panels = [summary, cards, generated, blend, *strip, answers]
-    outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, stored, shared.address)
-    event_options = {"show_progress": "minimal", "show_progress_on": cards, "api_visibility": "private", **SEARCHES}
+    outputs = SearchOutputs(*panels, shared.last_query, shared.explained_id, shared.searched, shared.address)
+    event_options = {"show_progress": "minimal", "show_progress_on": cards, "trigger_mode": "always_last"}
+    event_options |= {"api_visibility": "private", **SEARCHES}
     form_triggers = [form.go.click, form.text.submit, form.part.select]
-    quick_fields = [form.text, form.picture, form.part, form.pictured]
-    searches = (  # what triggers a search, its callback, its inputs besides history and settings, and what it fills in
-        (partial(gr.on, form_triggers), callbacks.on_search, form_fields, []),
-        (form.examples.select, callbacks.on_ask, [shared.ask], all_fields),
-        (form.past.select, callbacks.on_ask, [shared.ask], all_fields),
-        (shared.ask.sent, callbacks.on_ask, [shared.ask], all_fields),
-        (cards.use_picture, callbacks.on_picture, [form.text, form.instruction, shared.last_query], form_fields),
-        (form.suggestions.select, callbacks.on_quick, quick_fields, [form.instruction]),
+    for trigger in (*form_triggers, form.suggestions.select, shared.ask.sent):
+        trigger(None, None, None, js="() => { genius.say('Searching…'); }", **UNQUEUED)
+    gr.on(form_triggers, newest_only(callbacks.on_search), [*form_fields, *settings, newest], outputs, **event_options)
+    form.suggestions.select(
+        newest_only(callbacks.on_quick),
+        [form.text, form.picture, form.part, form.pictured, *settings, newest],
+        [form.instruction, form.target, *outputs],
+        **event_options,
     )
-    any_kind = gr.Textbox("any", visible="hidden", elem_id="any-kind")
-    events = []
-    for trigger, callback, inputs, filled in searches:
-        kept = callback in (callbacks.on_search, callbacks.on_picture)  # others say what kind of result they want
-        target = form.target if kept else any_kind
-        # before the search: Gradio waits for each listener of a signal before it calls the next one
-        searching = "() => { genius.say('Searching…'); return 'any'; }"
-        for one in form_triggers if callback == callbacks.on_search else [trigger]:
-            one(None, None, None if kept else form.target, js=searching, **UNQUEUED)
-        settings = [target if setting is form.target else setting for setting in form.settings]
-        events.append(
-            trigger(
-                newest_only(callback),
-                [*inputs, stored, *settings, newest],
-                [*filled, *outputs],
-                trigger_mode="always_last",
-                **event_options,
-            )
-        )
-    told = OtherTabs(context.served.name).share(events, stored)
-    search_with_chosen(cards.use_as_query, shared)
-    cards.open_code(on_code, None, shared.open_code, **UNLIMITED)
+    shared.ask.sent(
+        newest_only(callbacks.on_ask),
+        [shared.ask, form.text, form.instruction, shared.last_query, *settings, newest],
+        [*form_fields, *settings, *outputs],
+        **event_options,
+    )
     gr.on(None, None, None, None, js=TYPE_AT_ONCE, **UNQUEUED)  # when the page is loaded
     page = Download("saved-page")
     summary.save_page(callbacks.on_save_page, answers, page, **UNLIMITED)
@@ -133,10 +112,10 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     form.picture.upload(callbacks.on_upload, form.picture, **LATEST)
     form.picture.input(None, None, form.pictured, js="() => ''", **UNQUEUED)  # by the visitor, not by a callback
     form.picture.input(
-        newest_only(callbacks.on_other_picture), [answers, stored, newest], [form.instruction, *outputs], **LATEST
+        newest_only(callbacks.on_other_picture), [answers, newest], [form.instruction, *outputs], **LATEST
     )
-    for trigger in (told.then, form.history.expand, shared.searched.while_open(HISTORY)):
-        trigger(callbacks.on_stored, stored, form.past, trigger_mode="always_last", **UNQUEUED)
+    for trigger in (form.history.expand, form.past.longer, shared.searched.while_open(HISTORY)):
+        trigger(callbacks.on_history, form.past, form.past, js="() => [genius.searches()]", **UNQUEUED)
 
 
 def form_for(context: Context) -> Form:
@@ -153,7 +132,7 @@ def form_for(context: Context) -> Form:
     with gr.Row(elem_id="chips"):
         suggestions = Panel("quick", "search/quick.js")
         part = part_of_picture("part", "picture")
-        examples = Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
+        Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
         with gr.Accordion("Options", open=False, elem_id="settings", elem_classes="popover"):
             kind_of_result = "What kind of result you want. Choose one or write your own."
             instruction = query_instruction(index, "instruction", info=kind_of_result)
@@ -188,4 +167,4 @@ def form_for(context: Context) -> Form:
         with gr.Accordion("History", open=False, elem_id=HISTORY, elem_classes="popover") as history:
             past = Panel("history", "search/history.js", {"entries": []})
     settings = [beams, k, order, mode, target, weight, scope]
-    return Form(picture, part, pictured, suggestions, examples, text, instruction, go, history, past, target, settings)
+    return Form(picture, part, pictured, suggestions, text, instruction, go, history, past, target, settings)

@@ -5,12 +5,10 @@ would have lost it. Choosing another code searches again with the same query and
 the codes up to that one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 
@@ -20,16 +18,12 @@ from genius.explore.code_names import MIN_ITEMS, CodeNamer
 from genius.explore.code_patterns import format_pattern
 from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing, narrowing, sample
 from genius.schema import Hit, Item, Modality, SearchResult
-from genius.search.retrieval import EncodedQueries
+from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable
 from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, SEARCHES, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import MODALITY_NAMES, count, tile
-from genius.ui.common.item_card import search_with_chosen
 from genius.ui.search.newest import if_still_shown
-
-if TYPE_CHECKING:
-    from genius.search.engine import Engine
 
 WHAT_IF_RESULTS = 12
 STALE_STEP = "That step is no longer there; search again."
@@ -58,7 +52,7 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[g
     the page shows. newest: Newest."""
     namer = context.namer
     panel, strip_state = Panel("strip", "search/strip.js"), gr.State(None)
-    found = Panel("strip-found", "common/tiles.js")
+    found = Panel("strip-found", "common/tiles.js", asks=True)
     outputs = [panel, strip_state, found]
 
     def on_follow(event: gr.EventData, shown_answers: Any):
@@ -86,7 +80,6 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[g
     panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], outputs, **event_options)
     panel.branch(if_still_shown(on_branch, "strip"), [answers, strip_state, newest], outputs, **event_options)
     panel.name(on_names, strip_state, context.shared.code_names, **LATEST)
-    search_with_chosen(found.select, context.shared)
     return outputs
 
 
@@ -127,9 +120,8 @@ def branch(
     answer = answers[state.column]
     answer.check_version(engine.index)
     prefix = (*current.codes[:level], code)
-    query = EncodedQueries.from_vectors(answer.result.embedding[None], answer.result.z[None])
     options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
-    (result,) = engine.search_encoded(query, options)
+    (result,) = engine.search_encoded(answer.encoded, options)
     after = narrowed(engine, answer, result, best_codes(result))
     new_state = replace(state, current=current.branched(level, code, after))
     return (strip_data(namer, answers, new_state, level), new_state, what_if_results(engine, result, prefix, after))

@@ -6,7 +6,7 @@ const code = (data, level) => {
   const prefix = data.codes.slice(0, level + 1);
   const hint = `Click to see the items whose ID begins with ${prefix.join(' · ')}.`;
   const value = prefix.join('.');
-  return button({class: className, 'data-hint': hint, 'data-prefix': value}, () => emit('select', {value}), shown);
+  return button({class: className, 'data-hint': hint, 'data-prefix': value}, () => genius.send.open_code(value), shown);
 };
 
 const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {scope: 'row'}, data.name),
@@ -20,7 +20,7 @@ const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, 
   node('td', {class: 'share', title: share}, node('span', {class: bar < 0 ? 'lowers' : 'raises', style: `width: ${Math.abs(bar) * 50}%`})));
 
 // The smallest group that it belongs to, which Codes shows.
-const group = ({prefix, codes, items}) => button({}, () => emit('select', {value: prefix}), `${items} share `,
+const group = ({prefix, codes, items}) => button({}, () => genius.send.open_code(prefix), `${items} share `,
   node('span', {'data-short': prefix}, `the first ${codes} codes`), ' ▸');
 
 const act = (name, event, id) => button({}, clicked => genius.act(event, id, clicked), name);

@@ -15,13 +15,12 @@ from genius.explore.code_patterns import format_pattern
 from genius.explore.explanation import Explanation, dense_ranks, explain
 from genius.schema import Hit, Modality, SearchResult
 from genius.search.engine import Engine
-from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 from genius.ui.common import links
 from genius.ui.common.components import EXPERT, LATEST_WITH_PROGRESS, UNQUEUED, Panel
 from genius.ui.common.context import WHY, Context, LastQuery
 from genius.ui.common.figures import PlotlyFigure, base_layout
-from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, is_prefix, item_view, number
+from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, item_view, number
 from genius.ui.search.callbacks import find_hit
 from genius.ui.search.newest import Newest, if_still_shown
 
@@ -52,8 +51,7 @@ class TracedSearch:
     def of(cls, last: LastQuery, engine: Engine) -> Self:
         result = last.result
         if not result.trace:
-            query = EncodedQueries.from_vectors(result.embedding[None], result.z[None])
-            (result,) = engine.search_encoded(query, replace(last.options, mode="generate", trace=True))
+            (result,) = engine.search_encoded(last.encoded, replace(last.options, mode="generate", trace=True))
         ids = [hit.item.id for hit in last.result.hits]
         rows = engine.index.rows_of(ids)  # −1: it was removed since
         ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
@@ -109,11 +107,6 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
 
     explain_newest = if_still_shown(explained, "why")
 
-    def on_prefix(event: gr.EventData) -> str | None:
-        """Open Codes at the prefix that was clicked, in the tree or in a table; at none for anything else."""
-        prefix = getattr(event, "value", None)
-        return prefix if is_prefix(prefix) else None
-
     search = gr.State(None)
     with gr.Accordion("Why this result?", open=False, elem_id=WHY) as section:
         panel = Panel("why", "search/why.js")
@@ -121,6 +114,7 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
             "why-tree",
             "The beam tree: the ways to this result and to the best IDs. The table below has the same data.",
             after_text=True,
+            opens_codes=True,
             elem_classes=EXPERT,
         )
         with gr.Accordion("The tree as a table", open=False, elem_id="why-rows", elem_classes=EXPERT):
@@ -134,8 +128,6 @@ def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.Stat
     explain_chosen = if_still_shown(on_why, "why")
     cards.why(explain_chosen, [answers, search, newest], [*chosen_outputs, *outputs], **event_options)
     panel.open_map(None, None, shared.tabs, js=links.SELECT_TAB.format("genius.openTab('map')"), **UNQUEUED)
-    for drawing in (panel, figure, table):
-        drawing.select(on_prefix, None, shared.open_code, **UNQUEUED)
 
 
 def plain_sentence(hit: Hit, last: LastQuery) -> str:

@@ -2,7 +2,7 @@ const COLUMNS = ['Level', 'Beginning', 'Outcome', 'Rank', 'Probability of its co
 
 const row = data => {
   const open = button({class: 'link', title: 'Show its items in Codes'},
-    () => emit('select', {value: data.codes.join('.')}), chips({codes: data.codes, shared: data.shared, within: true}));
+    () => genius.send.open_code(data.codes.join('.')), chips({codes: data.codes, shared: data.shared, within: true}));
   return node('tr', {},
     node('td', {class: 'place'}, String(data.level)), node('td', {}, open), node('td', {}, data.fate),
     ...[data.place, data.step, data.log_prob, data.items].map(figure => node('td', {class: 'figure'}, String(figure))));

@@ -1,9 +1,14 @@
 const action = (label, onClick, attributes = {}) => button({class: 'plain', ...attributes}, onClick, label);
 
-const go = number => emit('move', {number});
+// The page walks through the steps by itself: a step of the tour is shown, and what it is about is asked for.
+const show = value => {
+  props.value = value;
+  genius.setTour(value?.number);
+  replaceContent(draw(value));
+};
+const go = number => show({...panelData(), number});
 const leave = () => {
-  genius.setTour(null);
-  emit('leave', {});
+  show(null);
   document.querySelector('#header button')?.focus();
 };
 
@@ -17,7 +22,7 @@ const views = list => {
     choice.setAttribute('aria-pressed', String(place === chosen)));
   made.append(...list.map(({label, name}, place) => action(label, () => {
     choose(place);
-    emit('view', {name});
+    genius.send.map_view(name);
   })));
   choose(0);
   return made;
@@ -34,13 +39,13 @@ const reveal = (made, id, tries = 80) => setTimeout(() => {
 const draw = value => {
   document.body.classList.toggle('touring', Boolean(value));
   if (!value) return [];
-  const {number, of, title, text, picture, pair} = value;
-  const last = number === of;
+  const {steps, number} = value, of = steps.length, last = number === of;
+  const {step, title, text, picture, pair = [], views: maps = [], reveals, sends} = steps[number - 1];
   const heading = node('h2', {tabindex: '-1'}, title);
-  const made = node('section', {class: `tour at-${value.step}`, 'aria-label': 'Guided tour'},
+  const made = node('section', {class: `tour at-${step}`, 'aria-label': 'Guided tour'},
     ...picture ? [node('img', {class: 'tour-asked', src: picture, alt: 'The picture of the query'})] : [],
     node('div', {class: 'tour-words'}, node('p', {class: 'label'}, `Step ${number} of ${of}`), heading,
-      node('p', {'data-announced': ''}, text), ...value.views.length ? [views(value.views)] : []),
+      node('p', {'data-announced': ''}, text), ...maps.length ? [views(maps)] : []),
     ...pair.length ? [node('ul', {class: 'tour-pair'}, ...pair.map(example))] : [],
     node('div', {class: 'moves'},
       action('Leave', leave),
@@ -48,7 +53,8 @@ const draw = value => {
       action(last ? 'Finish' : 'Next', () => last ? leave() : go(number + 1), {class: 'plain next'})));
   made.addEventListener('keydown', event => event.key === 'Escape' && leave());
   requestAnimationFrame(() => heading.focus({preventScroll: true}));
-  reveal(made, value.reveals);
+  reveal(made, reveals);
+  for (const [name, message] of Object.entries(sends)) genius.send[name](message);
   return [made];
 };
 

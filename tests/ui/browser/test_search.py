@@ -73,7 +73,7 @@ def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
     rows, clicked, interpolate = [], threading.Event(), blend.interpolate
 
     def once_all_are_clicked(*given, **caller):
-        rows.append(given[3])
+        rows.append(given[2])
         assert clicked.wait(WAIT)
         return interpolate(*given, **caller)
 
