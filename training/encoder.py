@@ -27,7 +27,7 @@ from genius.models.encoder import Encoder
 from genius.models.encoder_config import EncoderConfig
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.models.model_hubs import quiet_hub
-from genius.models.saving import round_to_eight_bit, round_to_half
+from genius.models.saving import round_to_half
 from genius.run import Run
 from training.checkpoint import Checkpoints, reseed
 from training.class_pictures import with_classes
@@ -79,10 +79,8 @@ def train(arguments: Arguments) -> None:
 
 def round_weights(encoder: Encoder, settings: EncoderSettings) -> None:
     """Round the weights to what will be stored."""
-    if settings.eight_bit:
-        round_to_eight_bit(encoder)
-    elif settings.half:
-        round_to_half(encoder)
+    if settings.half or settings.eight_bit:
+        round_to_half(encoder, settings.eight_bit)
 
 
 def new_encoder(settings: EncoderSettings) -> Encoder:

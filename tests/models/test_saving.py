@@ -12,7 +12,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import TowerSettings
 from genius.models.fusion import Fusion
-from genius.models.saving import LARGE, load_model, round_to_eight_bit, round_to_half, save_model
+from genius.models.saving import LARGE, load_model, round_to_half, save_model
 from tests.models.test_towers import write_image_tower, write_text_tower
 from tests.search.tiny import tiny_decoder, tiny_encoder, tiny_fusion
 
@@ -168,7 +168,7 @@ def test_eight_bits_store_large_matrices_as_integers_and_lose_at_most_half_a_ste
 def test_weights_rounded_to_eight_bits_are_stored_without_loss(tmp_path):
     torch.manual_seed(0)
     model = WideModel(Config())
-    round_to_eight_bit(model)
+    round_to_half(model, eight_bit=True)
     save_model(model, Config(), tmp_path, eight_bit=True)
     loaded = load_model(WideModel, Config, tmp_path).state_dict()
     assert all(torch.equal(loaded[name], weight) for name, weight in model.state_dict().items())

@@ -62,8 +62,8 @@ def fake_package(folder, monkeypatch, name, architecture=TINY):
     model = timm.create_model(architecture).eval()
     torch.save({f"_{name}": weight for name, weight in model.state_dict().items()}, root / "weights.pth")
     digest = hashlib.sha256((root / "weights.pth").read_bytes()).hexdigest()
-    package = replace(towers.IMAGE_PACKAGES[0], name=name, file="weights.pth", sha256=digest, architecture=architecture)
-    monkeypatch.setattr(towers, "IMAGE_PACKAGES", (package,))
+    package = replace(towers.IMAGE_PACKAGE, name=name, file="weights.pth", sha256=digest, architecture=architecture)
+    monkeypatch.setattr(towers, "IMAGE_PACKAGE", package)
     monkeypatch.syspath_prepend(folder)
     return model
 
@@ -98,7 +98,7 @@ def test_a_package_of_another_version_is_refused(tmp_path, monkeypatch):
     fake_package(tmp_path, monkeypatch, "weights_of_a_test")
     with (tmp_path / "weights_of_a_test" / "weights.pth").open("ab") as file:
         file.write(b"x")
-    expected = towers.IMAGE_PACKAGES[0].sha256[:12]
+    expected = towers.IMAGE_PACKAGE.sha256[:12]
     with pytest.raises(UserError, match=f"not the file that version 0.1.0.*expected {expected}.*weights-of-a-test==0"):
         image_tower("weights_of_a_test")
     (tmp_path / "weights_of_a_test" / "weights.pth").unlink()
