@@ -7,12 +7,10 @@ How it differs from transformers' `generate`, and why it is several times as fas
   through a mask (*tree attention*), so beams with a common past share its keys and values;
 - projections that read the same input are one matrix, with the gains of T5's layer norms folded in; on request in
   bfloat16;
-- the softmax over the whole vocabulary runs in blocks that stay in the processor's cache (vocabulary_head.py), or, on
-  request, over the codes of the level only;
-- the few first codes are decoded together with the start, so two levels read the weights once.
+- the softmax is over the whole vocabulary, a few beams at a time, or, on request, over the codes of the level only.
 
 Memory per query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50 beams, 9 levels:
-354 rows, 8.7 MB in fp32), and for each of its beams one block of logits (4,096 tokens: 0.8 MB for 50 beams).
+354 rows, 8.7 MB in fp32). Of at most ROWS beams, of all queries, the logits of the whole vocabulary (34 MB of 32,774).
 
 Shapes: b queries, w beams, r = b · w beams of all queries, d dim of z, k codes of a level, R rows decoded so far per
 query, V tokens, h heads, a width of a head, N prefix length, m model width, M levels.
@@ -26,10 +24,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.models.decoder import START, IDDecoder
-from genius.models.vocabulary_head import VocabularyHead
 
-MAX_AHEAD = 8  # first codes that are decoded together with the start
-FEW_ROWS = 8  # up to as many, `multiply_rows` asks for the transposed product
+ROWS = 256  # hidden states whose logits of all tokens are in memory at once
 
 
 class _Layer(NamedTuple):
@@ -43,23 +39,6 @@ class _Layer(NamedTuple):
     down: Tensor
 
 
-class Ahead(NamedTuple):
-    """What was computed for level 1 together with level 0, for each of the c first codes."""
-
-    hidden: Tensor  # (b, c, m) hidden states after the code
-    log_sum: Tensor | None  # (b, c) log Σ exp over the logits of all tokens but levels 0 and 1; None: not needed
-
-    def take(self, places: Tensor) -> tuple[Tensor, Tensor | None]:
-        """hidden (r, m) and log_sum (r,) of the beams; places (b, w) of their codes among the first codes."""
-        query = torch.arange(len(places), device=places.device)[:, None]
-        hidden = self.hidden[query, places].flatten(0, 1)
-        return hidden, None if self.log_sum is None else self.log_sum[query, places].flatten(0, 1)
-
-    def keep(self, queries: Tensor) -> "Ahead":
-        """That of these queries (b',) alone."""
-        return Ahead(self.hidden[queries], None if self.log_sum is None else self.log_sum[queries])
-
-
 @dataclass
 class DecoderCache:
     """The state of a beam search from level to level."""
@@ -68,10 +47,7 @@ class DecoderCache:
     prefix_keys_values: Tensor  # (layers, 2, b, h, N, a) cross-attention keys and values
     ancestors: Tensor  # (b, w, R) bool: the rows that a beam descends from, itself included
     residual: Tensor  # (b, w, d) residual of z after the codes so far; updated if geometry is in the logits
-    first_codes: Tensor  # (c,) ascending: those that are decoded ahead, together with the start
     level_scores: Tensor | None = None  # (r, k) of the last step, if geometry is in the logits
-    ahead: Ahead | None = None  # of them, until level 1 takes its own
-    level: int = 0  # that the next step decodes
     widths: list[int] = field(default_factory=list)  # rows of each decoded level; their sum is R
 
     def keep(self, queries: Tensor) -> None:
@@ -81,8 +57,6 @@ class DecoderCache:
         kept[..., :rows, :] = self.keys_values[:, :, queries, :, :rows]
         self.keys_values, self.prefix_keys_values = kept, self.prefix_keys_values[:, :, queries]
         self.ancestors, self.residual = self.ancestors[queries], self.residual[queries]
-        if self.ahead is not None:
-            self.ahead = self.ahead.keep(queries)
 
 
 class IncrementalDecoder:
@@ -128,31 +102,23 @@ class IncrementalDecoder:
         self._embedding = t5.shared.weight.to(dtype)
         # T5 scales its last hidden state before its tied head
         gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
-        self.head = VocabularyHead(config, matrix(t5.shared.weight, gain=gain))
+        self._head = matrix(t5.shared.weight, gain=gain)
         attention = t5.decoder.block[0].layer[0].SelfAttention
         bias = attention.compute_bias(config.levels, config.levels, device=self._embedding.device)
         self._bias = bias[0].to(dtype)  # (h, M, M)
 
-    def start(self, z: Tensor, beams: int, first_codes: Tensor | None = None) -> DecoderCache:
-        """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level.
-
-        first_codes (c,), ascending: all that may come first, if this is known. A few of them are decoded together with
-        the start, so that the weights are read once for two levels.
-        """
+    def start(self, z: Tensor, beams: int) -> DecoderCache:
+        """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level."""
         config = self.config
-        if first_codes is None or len(first_codes) > MAX_AHEAD or config.levels == 1:
-            first_codes = torch.empty(0, dtype=torch.long, device=z.device)
         prefix = z.to(self.dtype)
         for number, (weights, bias) in enumerate(self._projections):
             prefix = F.linear(prefix.relu() if number else prefix, weights) + bias
         prefix_kv = F.linear(self._rms_norm(prefix.view(-1, config.width)), self._prefix_to_kv)  # of (b·N, m)
         prefix_kv = prefix_kv.view(len(z), config.prefix, config.layers, 2, config.heads, config.head_width)
-        capacity = 1 + (len(first_codes) or min(beams, config.code_sizes[0])) + beams * max(config.levels - 2, 0)
+        capacity = 1 + min(beams, config.code_sizes[0]) + beams * max(config.levels - 2, 0)
         keys_values = prefix_kv.new_empty(config.layers, 2, len(z), config.heads, capacity, config.head_width)
         ancestors = torch.zeros(len(z), 1, 0, dtype=torch.bool, device=z.device)
-        return DecoderCache(
-            keys_values, prefix_kv.permute(2, 3, 0, 4, 1, 5).contiguous(), ancestors, z[:, None], first_codes
-        )
+        return DecoderCache(keys_values, prefix_kv.permute(2, 3, 0, 4, 1, 5).contiguous(), ancestors, z[:, None])
 
     def step(
         self,
@@ -168,82 +134,44 @@ class IncrementalDecoder:
         Returns (r, k) float32: the level's part of a log-softmax over the whole vocabulary, as the published search
         scores, or without whole_vocabulary a log-softmax over the codes of the level only.
         """
-        config, level = self.config, cache.level
-        cache.level += 1
-        if parents is None or codes is None:
-            hidden, log_sum = self._first_hidden(cache, whole_vocabulary)  # (r, m), (r,)
-        else:
-            query = torch.arange(len(parents), device=parents.device)[:, None]
+        config, level, queries = self.config, len(cache.widths), len(cache.ancestors)
+        device = cache.ancestors.device
+        tokens = torch.full((queries, 1), START, device=device)
+        if parents is not None and codes is not None:
+            query = torch.arange(queries, device=device)[:, None]
             if config.geometry:
                 cache.residual = cache.residual[query, parents] - self.codebooks[level - 1][codes]
             cache.ancestors = cache.ancestors[query, parents]
-            hidden, log_sum = self._next_hidden(cache, codes)
-        logits = self.head.logits(hidden, level)  # (r, k)
+            tokens = codes + config.offsets[level - 1]
+        width = tokens.shape[1]
+        itself = torch.eye(width, dtype=torch.bool, device=device).expand(queries, -1, -1)
+        cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
+        cache.widths.append(width)
+        hidden = self._hidden(cache, tokens)  # (r, m)
+        first, end = config.offsets[level], config.offsets[level] + config.code_sizes[level]
+        logits = F.linear(hidden, self._head[first:end]).float()  # (r, k)
         if config.geometry:
             cache.level_scores = self.level_scores(cache.residual.flatten(0, 1), level)
             logits += cache.level_scores * self._scales[level]
         if not whole_vocabulary:
             return logits.log_softmax(-1)
-        if log_sum is None:
-            log_sum = self.head.log_sum_without(hidden, level)
-        else:  # of the tokens of neither level 0 nor level 1
-            log_sum = log_sum.logaddexp(self.head.log_sum(hidden, 1 - level))
-        return logits.sub_(logits.logsumexp(-1).logaddexp(log_sum)[:, None])
+        others = self._head[:first], self._head[end:]
+        sums = [
+            torch.stack([F.linear(rows, part).float().logsumexp(-1) for part in others]) for rows in hidden.split(ROWS)
+        ]
+        log_sum = torch.cat([logits.logsumexp(-1)[None], torch.cat(sums, dim=1)]).logsumexp(0)  # (r,)
+        return logits.sub_(log_sum[:, None])
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
         """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) -> (…, k)."""
-        scores = multiply_rows(2 * residual.flatten(0, -2), self.codebooks[level])
+        scores = F.linear(2 * residual.flatten(0, -2), self.codebooks[level])
         return scores.sub_(self._norms[level]).unflatten(0, residual.shape[:-1])
 
-    def _first_hidden(self, cache: DecoderCache, whole_vocabulary: bool) -> tuple[Tensor, Tensor | None]:
-        """The hidden states (b, m) after the start; those after the first codes are put into the cache, as `Ahead`.
-
-        The second result, (b,), is log Σ exp over the logits of all tokens but levels 0 and 1; None if no first codes
-        are decoded ahead, or without whole_vocabulary.
-        """
-        codes, queries = cache.first_codes, len(cache.ancestors)
-        tokens = F.pad(codes + self.config.offsets[0], (1, 0), value=START)
-        level = (torch.arange(len(tokens), device=tokens.device) > 0).long()
-        attended = torch.eye(len(tokens), dtype=torch.bool, device=tokens.device)
-        attended[:, 0] = True
-        mask = self._bias[:, level[:, None], level].masked_fill(~attended, -torch.inf)  # (h, 1 + c, 1 + c)
-        hidden = self._hidden(cache, tokens.expand(queries, -1), mask.expand(queries, -1, -1, -1))
-        hidden = hidden.unflatten(0, (queries, -1))
-        cache.ancestors = torch.ones(queries, 1, 1, dtype=torch.bool, device=tokens.device)
-        if not len(codes):
-            cache.widths = [1]
-            return hidden[:, 0], None
-        cache.widths, log_sum = [1, len(codes)], None
-        if whole_vocabulary:
-            log_sum = self.head.log_sum_without(hidden.flatten(0, 1), 0, 1).unflatten(0, (queries, -1))
-        cache.ahead = Ahead(hidden[:, 1:], None if log_sum is None else log_sum[:, 1:])
-        return hidden[:, 0], None if log_sum is None else log_sum[:, 0]
-
-    def _next_hidden(self, cache: DecoderCache, codes: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The hidden states (r, m) after the last codes (b, w) of the beams.
-
-        The second result, (r,), is that of `_first_hidden` for states that were decoded ahead, else None.
-        """
-        ahead, width = cache.ahead, codes.shape[1]
-        if ahead is not None:
-            cache.ahead = None
-            place = torch.searchsorted(cache.first_codes, codes)  # (b, w)
-            itself = F.one_hot(place, len(cache.first_codes)).bool()
-            cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
-            return ahead.take(place)
-        itself = torch.eye(width, dtype=torch.bool, device=codes.device).expand(len(codes), -1, -1)
-        cache.ancestors = torch.cat([cache.ancestors, itself], dim=-1)
-        cache.widths.append(width)
-        return self._hidden(cache, codes + self.config.offsets[cache.level - 2], self._mask(cache)), None
-
-    def _hidden(self, cache: DecoderCache, tokens: Tensor, mask: Tensor) -> Tensor:
-        """T5's decoder blocks at the next position of the beams; tokens (b, w) -> hidden states (r, m).
-
-        mask (b, h, w, R): what is added to the scores of attention; their keys and values are the last of the R.
-        """
+    def _hidden(self, cache: DecoderCache, tokens: Tensor) -> Tensor:
+        """T5's decoder blocks at the next position of the beams; tokens (b, w) -> hidden states (r, m)."""
         heads = (self.config.heads, self.config.head_width)
-        width, end = tokens.shape[1], mask.shape[-1]
-        past = end - width
+        mask, end = self._mask(cache), sum(cache.widths)
+        past = end - tokens.shape[1]
         x = self._embedding[tokens.flatten()]  # (r, m)
         for layer, kv, prefix_kv in zip(self._layers, cache.keys_values, cache.prefix_keys_values, strict=True):
             qkv = F.linear(self._rms_norm(x), layer.qkv).unflatten(0, tokens.shape)  # (b, w, 3·h·a)
@@ -274,15 +202,3 @@ class IncrementalDecoder:
 def _merge_heads(heads: Tensor) -> Tensor:
     """(b, h, w, a) -> (b · w, h · a)."""
     return heads.transpose(1, 2).flatten(2).flatten(0, 1)
-
-
-def multiply_rows(x: Tensor, weights: Tensor) -> Tensor:
-    """x (r, i) and weights (o, i) -> (r, o), their product as F.linear gives it, sooner for few rows.
-
-    MKL is faster when it is asked for the transposed product of two to eight rows, and multiplies a single row sooner
-    as two.
-    """
-    if x.device.type != "cpu" or x.dtype != torch.float32 or not 0 < len(x) <= FEW_ROWS:
-        return F.linear(x, weights)
-    rows = x.repeat(2, 1) if len(x) == 1 else x
-    return (weights @ rows.T)[:, : len(x)].T.contiguous()

@@ -57,7 +57,7 @@ def beam_search(
     Every valid prefix continues to an ID. So at each level either all queries hold all prefixes, or each holds
     `beams` of them: no beam ever runs dry, and all queries have equally many.
     """
-    scorer = Scorer(decoder, features, beams, decoder_weight, trie.first_codes)
+    scorer = Scorer(decoder, features, beams, decoder_weight)
     recorder = Recorder(len(features), beams, trie, features.device, trace)
     prefixes = Prefixes.empty(trie.root, len(features), features.device)
     for level in range(trie.levels):

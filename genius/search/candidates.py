@@ -124,7 +124,7 @@ class CandidateSearch:
     def first_codes(self, z: Tensor, pool: Pool) -> FirstCodes:
         """Log-probabilities of the first two codes of the pool's items: one step of the decoder."""
         codes = pool.trie.first_codes
-        cache = self.decoder.start(z, len(codes), codes)
+        cache = self.decoder.start(z, len(codes))
         first = self.decoder.step(cache, whole_vocabulary=False)
         if pool.trie.levels == 1:
             return FirstCodes(first, torch.zeros(*first.shape, first.shape[1], device=z.device))

@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.models.incremental_decoder import multiply_rows
 from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 
@@ -42,4 +41,4 @@ class Codewords:
 
     def products(self, z: Tensor) -> Tensor:
         """2⟨z, e⟩ of all codewords and queries z (b, d): (b, k)."""
-        return multiply_rows(2 * z.float(), self.words)
+        return F.linear(2 * z.float(), self.words)

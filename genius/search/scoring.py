@@ -40,10 +40,9 @@ def key_scores(keys: Tensor) -> tuple[Tensor, Tensor]:
 class Scorer:
     """Blends the decoder's log-probabilities with the geometry of the codes."""
 
-    def __init__(self, decoder: IncrementalDecoder, features: Tensor, beams: int, weight: float, first_codes: Tensor):
-        """first_codes (c,): the valid ones, ascending."""
+    def __init__(self, decoder: IncrementalDecoder, features: Tensor, beams: int, weight: float):
         self.decoder, self.weight = decoder, weight
-        self.cache = decoder.start(features, beams, first_codes) if weight > 0 else None  # geometry alone needs none
+        self.cache = decoder.start(features, beams) if weight > 0 else None  # geometry alone needs none
         self.residual = features[:, None]  # (b, w, d)
         self.level = 0
 

@@ -69,7 +69,9 @@ def test_with_a_modality_each_system_finds_the_best_items_of_it(engine, comparis
         one.system.name: one.rows.tolist() for one in comparison.search(vectors, k=7, beams=6, modality=modality)
     }
     theirs = np.flatnonzero(engine.index.modalities == modality)
-    nearest = theirs[np.argsort(-(np.float32(engine.index.embeddings[theirs]) @ vectors[0]), kind="stable")]
+    nearest = theirs[
+        np.argsort(-(np.float32(engine.index.embeddings[theirs]) @ vectors.embeddings.cpu().numpy()[0]), kind="stable")
+    ]
     assert by_system[FLAT.name] == by_system[HNSW.name] == nearest[:7].tolist()
     for system in SYSTEMS[:4]:
         (expected,) = engine.search([QUERY], replace(system.options, k=7, beams=6, modality=modality))

@@ -1,12 +1,8 @@
-from dataclasses import replace
-
 import pytest
 import torch
-import torch.nn.functional as F
 
-from genius.models import incremental_decoder, vocabulary_head
-from genius.models.decoder import IDDecoder
-from genius.models.incremental_decoder import IncrementalDecoder, multiply_rows
+from genius.models import incremental_decoder
+from genius.models.incremental_decoder import IncrementalDecoder
 from tests.search.tiny import DIM, LEVELS, tiny_decoder, tiny_quantizer
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -109,9 +105,9 @@ def test_the_prefix_is_read_once_per_query_and_no_cache_is_copied_between_beams(
     assert cache.ancestors.shape[-1] == sum(cache.widths) == 1 + 2 + 3 + 4
 
 
-@pytest.mark.parametrize("block", [1, 4, 1000])
-def test_the_softmax_over_the_whole_vocabulary_does_not_depend_on_the_blocks(monkeypatch, block):
-    monkeypatch.setattr(vocabulary_head, "VOCABULARY_BLOCK", block)
+@pytest.mark.parametrize("rows", [1, 2, 1000])
+def test_the_softmax_over_the_whole_vocabulary_is_that_of_each_beam(monkeypatch, rows):
+    monkeypatch.setattr(incremental_decoder, "ROWS", rows)
     decoder, (z, _) = tiny_decoder(), queries()
     decoder.t5.shared.weight.mul_(60)  # logits whose exponentials overflow
     search = IncrementalDecoder(decoder)
@@ -139,52 +135,3 @@ def test_bf16_gives_nearly_the_same_log_probabilities_in_float32(whole):
         found.append(search.step(cache, *map(torch.tensor, FAMILY[0]), whole_vocabulary=whole))
     assert found[1].dtype == torch.float32 and not torch.equal(*found)
     torch.testing.assert_close(found[1], found[0], atol=0.1, rtol=0.05)
-
-
-@pytest.mark.parametrize("geometric", [False, True])
-@pytest.mark.parametrize("first_codes", [[0, 1, 2], [0, 2]])
-@pytest.mark.parametrize("whole", [True, False])
-def test_first_codes_that_are_decoded_with_the_start_change_no_level(first_codes, geometric, whole):
-    decoder, (z, _) = tiny_decoder(geometry=geometric), queries(3)
-    stay = torch.tensor([0, 2])  # query 1 leaves after the first level
-    first = torch.tensor([[0, 0], [0, 0]]), torch.tensor([[2, 0], [0, 2]])  # in another order for each query
-    then = torch.tensor([[1, 0, 1], [1, 1, 1]]), torch.tensor([[3, 1, 4], [0, 2, 2]])
-    levels = []
-    for known in (None, torch.tensor(first_codes)):
-        search = IncrementalDecoder(decoder)
-        cache = search.start(z, beams=3, first_codes=known)
-        cache.keys_values.fill_(torch.nan)  # rows that were never written must not be read
-        levels.append([search.step(cache, whole_vocabulary=whole)])
-        cache.keep(stay)
-        levels[-1] += [
-            search.step(cache, *first, whole_vocabulary=whole),
-            search.step(cache, *then, whole_vocabulary=whole),
-        ]
-    for plain, ahead in zip(*levels, strict=True):
-        torch.testing.assert_close(ahead, plain, **CLOSE)
-
-
-def test_many_first_codes_are_not_decoded_ahead(monkeypatch):
-    monkeypatch.setattr(incremental_decoder, "MAX_AHEAD", 2)
-    search, (z, _) = IncrementalDecoder(tiny_decoder()), queries(2)
-    cache = search.start(z, beams=2, first_codes=torch.arange(3))
-    search.step(cache)
-    search.step(cache, *map(torch.tensor, FAMILY[0]))
-    assert cache.widths == [1, 2]
-
-
-def test_ids_of_one_code_have_nothing_to_decode_ahead():
-    decoder, z = IDDecoder(replace(tiny_decoder().config, levels=1)).eval(), queries(2)[0]
-    search = IncrementalDecoder(decoder)
-    found = search.step(search.start(z, beams=2, first_codes=torch.arange(3)))
-    torch.testing.assert_close(found, search.step(search.start(z, beams=2)), **CLOSE)
-
-
-@pytest.mark.parametrize("outputs, inputs", [(24, 64), (64, 24)])
-@pytest.mark.parametrize("rows", [0, 1, 2, 3, 8, 9, 100])
-def test_few_rows_are_multiplied_as_many_are(rows, outputs, inputs):
-    random = torch.Generator().manual_seed(0)
-    x, weights = torch.randn(rows, inputs, generator=random), torch.randn(outputs, inputs, generator=random)
-    found = multiply_rows(x, weights)
-    torch.testing.assert_close(found, F.linear(x.double(), weights.double()).float(), atol=1e-4, rtol=1e-5)
-    assert found.shape == (rows, outputs) and found.is_contiguous()

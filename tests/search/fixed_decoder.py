@@ -43,7 +43,7 @@ class FixedDecoder:
             logits = rng.normal(size=(queries, int(np.prod(sizes[:level])), size + 2))
             self.tables.append(torch.tensor(logits, dtype=torch.float32).log_softmax(-1)[..., :size])
 
-    def start(self, features: Tensor, beams: int, first_codes: Tensor | None = None) -> FixedCache:
+    def start(self, features: Tensor, beams: int) -> FixedCache:
         query = features[:, 0].long()
         return FixedCache(query, torch.zeros(len(features), 1, dtype=torch.long))
 
