@@ -1,7 +1,7 @@
 """Commands that are killed, whose disk is full, or that run at once: nothing is lost, and repeated they end well.
 
 A command is stopped at its calls to the file layer and repeated in a copy of its folder, where it ends as an
-undisturbed one: what lies on disk then is what a kill would leave. Changes of an index are also killed for real, at
+undisturbed one: what lies on disk then is what a kill would leave. One that removes items is also killed for real, at
 every publication. A file of a run that is damaged is refused in a sentence, or does not matter. What commands at once
 leave is what they leave one after the other, and a loser gets a sentence.
 """
@@ -23,11 +23,10 @@ from tests.search.tiny import publish_tiny_run
 QUERY, OPTIONS = Query(text="a red boat", instruction="Find the picture."), SearchOptions(beams=4, k=5)
 CHANGES = ("add", "remove", "compact")
 STAGES = ("encoder", "features", "quantizer", "decoder", "index")
-PUBLISHING = frozenset({"rename", "replace", "link", "unlink"})
 ALL: frozenset[str] = frozenset()
 STOPPED = {  # command: the kinds of calls at which it is stopped
     **dict.fromkeys((*CHANGES, *STAGES, "collections"), ALL),
-    "training": PUBLISHING - {"unlink"},  # whose stages are stopped at every call
+    "training": frozenset({"rename", "replace", "link"}),  # whose stages are stopped at every call
 }
 
 
@@ -51,25 +50,17 @@ def test_a_command_that_is_stopped_at_a_call_can_be_repeated(name, lab):
     assert points and ended.status == 0 and not differences(expected, contents(lab.work)), ended.output
 
 
-def kill_at_every_call(lab, name, kinds):
+@pytest.mark.sample
+def test_a_removal_that_is_killed_where_it_publishes_can_be_repeated(lab):
+    name = "remove at once"
     lab.undisturbed(name)
-    points = [at for at, (kind, _) in enumerate(lab.calls(name)) if kind in kinds]
+    points = [at for at, (kind, _) in enumerate(lab.calls(name)) if kind in {"rename", "replace"}]
     assert points
     for at in points:
         lab.start(COMMANDS[name].state)
         ended = lab.attempt(name, Plan(KILL, at))
         assert ended.status in (-9, 0), (at, ended)  # threads may make fewer calls
         repeated_as_undisturbed(name, *lab.repeat(name))
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_change_that_is_killed_where_it_publishes_can_be_repeated(name, lab):
-    kill_at_every_call(lab, name, PUBLISHING)
-
-
-@pytest.mark.sample
-def test_a_removal_that_is_killed_where_it_publishes_can_be_repeated(lab):
-    kill_at_every_call(lab, "remove at once", PUBLISHING - {"link", "unlink"})
 
 
 def fill_and_repeat(lab, name, at):
@@ -118,6 +109,7 @@ DAMAGES = {
     "a pipe": replaced_by(os.mkfifo),
     "a link to a device": replaced_by(lambda file: file.symlink_to("/dev/zero")),
 }
+SAMPLE = ("a bit", "missing", "a pipe")
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +117,9 @@ def sound_run(tmp_path_factory):
     return publish_tiny_run(tmp_path_factory.mktemp("sound") / "run", 12).path
 
 
-@pytest.mark.sample
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    "damage", [pytest.param(damage, marks=[pytest.mark.sample] * (damage in SAMPLE)) for damage in DAMAGES]
+)
 def test_a_damaged_file_of_a_run_is_refused_in_a_sentence_or_does_not_matter(damage, sound_run, tmp_path):
     expected = Engine.load(sound_run, "cpu").search([QUERY], OPTIONS)[0].hits
     files = [file.relative_to(sound_run) for file in sorted(sound_run.rglob("*")) if file.is_file()]

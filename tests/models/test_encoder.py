@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from PIL import Image
-from safetensors.torch import save_file
 
 from genius.errors import UserError
 from genius.models.encoder import Encoder
@@ -164,17 +163,3 @@ def test_a_damaged_part_is_refused_in_one_sentence(tmp_path):
 def test_an_unknown_architecture_is_refused():
     with pytest.raises(UserError, match="open_clip cannot load NoSuch-Net"):
         Encoder.from_open_clip("NoSuch-Net", "openai")
-
-
-def test_a_local_checkpoint_of_an_open_clip_architecture_is_loaded_unchanged(tmp_path):
-    torch.manual_seed(3)
-    source = open_clip.create_model("ViT-S-32-alt")
-    save_file(
-        {name: tensor.contiguous() for name, tensor in source.state_dict().items()}, tmp_path / "weights.safetensors"
-    )
-
-    encoder = Encoder.from_open_clip("ViT-S-32-alt", str(tmp_path / "weights.safetensors"))
-
-    pixels = encoder.preprocess([picture("red")])
-    with torch.inference_mode():
-        torch.testing.assert_close(encoder.clip.encode_image(pixels), source.eval().encode_image(pixels))

@@ -79,20 +79,20 @@ def test_a_folder_without_weights_is_refused_rather_than_filled_with_random_ones
         Encoder.from_open_clip(f"local-dir:{tmp_path}")
 
 
-def test_a_tag_sets_the_activation_that_it_was_trained_with(tmp_path, monkeypatch):
-    source = open_clip.create_model("ViT-S-32-alt")
-    save_file({name: weight.contiguous() for name, weight in source.state_dict().items()}, tmp_path / "w.safetensors")
-    tags = {"ours": asdict(PreprocessCfg()) | {"file": str(tmp_path / "w.safetensors"), "quick_gelu": True}}
-    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "ViT-S-32-alt", tags)
-
-    encoder = Encoder.from_open_clip("ViT-S-32-alt", "ours")
-
-    assert encoder.config.model["quick_gelu"] is True
-    pixels = encoder.preprocess([Image.new("RGB", (40, 30), "red")])
-    right = open_clip.create_model("ViT-S-32-alt", str(tmp_path / "w.safetensors"), force_quick_gelu=True).eval()
-    with torch.inference_mode():
-        torch.testing.assert_close(encoder.clip.encode_image(pixels), right.encode_image(pixels))
-        assert not torch.allclose(encoder.clip.encode_image(pixels), source.eval().encode_image(pixels), atol=1e-4)
+def test_the_weights_of_a_file_or_a_tag_are_loaded_and_a_tag_sets_the_activation(tmp_path, monkeypatch):
+    plain, quick = (write_model(tmp_path, PLAIN | {"quick_gelu": quick}) for quick in (False, True))
+    file = str(tmp_path / "open_clip_model.safetensors")
+    monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "tiny", PLAIN)
+    tags = {"ours": asdict(PreprocessCfg()) | {"file": file, "quick_gelu": True}}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "tiny", tags)
+    for origin, source, other in ((file, plain, quick), ("ours", quick, plain)):
+        encoder = Encoder.from_open_clip("tiny", origin)
+        assert encoder.config.model.get("quick_gelu", False) == (source is quick)
+        pixels = encoder.preprocess([Image.new("RGB", (40, 30), "red")])
+        with torch.inference_mode():
+            features = encoder.clip.encode_image(pixels)
+            torch.testing.assert_close(features, source.encode_image(pixels))
+            assert not torch.allclose(features, other.encode_image(pixels), atol=1e-4)
 
 
 def hugging_face_model(folder, tower="transformers"):
@@ -108,16 +108,6 @@ def saved_encoder(folder, **changed):
     (folder / "saved").mkdir()
     Encoder.from_open_clip(f"local-dir:{folder}").save(folder / "saved")
     return folder / "saved"
-
-
-@pytest.mark.parametrize("tower", ["transformers", "open_clip"])
-def test_a_model_with_a_hugging_face_tokenizer_gives_the_features_that_open_clip_gives(tmp_path, tower):
-    source = hugging_face_model(tmp_path, tower)
-    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
-
-    with torch.inference_mode():
-        tokens = open_clip.get_tokenizer(f"local-dir:{tmp_path}")(["A red dog."])
-        torch.testing.assert_close(encoder.encode([None], ["a red dog"]).text, source.encode_text(tokens))
 
 
 def test_a_model_whose_tokenizer_is_missing_is_refused_before_any_image_is_encoded(tmp_path):
@@ -158,12 +148,17 @@ def test_without_a_network_one_sentence_says_so_and_nothing_is_logged(name, monk
 
 
 @pytest.mark.parametrize("tower", ["transformers", "open_clip"])
-def test_a_saved_encoder_needs_no_other_folder_and_no_network(tmp_path, monkeypatch, tower):
-    """Saved, then moved, while the folders that it came from are gone."""
+def test_a_model_with_a_hugging_face_tokenizer_has_its_features_saved_without_other_folders_or_a_network(
+    tmp_path, monkeypatch, tower
+):
+    """Those that open_clip gives; saved, then moved, while the folders that they came from are gone."""
     origin, saved, moved = (tmp_path / name for name in ("origin", "saved", "moved"))
-    hugging_face_model(origin, tower)
+    source = hugging_face_model(origin, tower)
     encoder = Encoder.from_open_clip(f"local-dir:{origin}")
     expected = encoder.encode([None, None], ["a red dog", "a"]).text
+    with torch.inference_mode():
+        tokens = open_clip.get_tokenizer(f"local-dir:{origin}")(["A red dog.", "A."])
+        torch.testing.assert_close(expected, source.encode_text(tokens))
     saved.mkdir()
     encoder.save(saved)
     shutil.rmtree(origin)
@@ -288,25 +283,17 @@ def test_the_tokenizer_options_of_every_open_clip_model_are_known():
         TextConfig.model_validate({"tokenizer_kwargs": json.loads(kwargs)})
 
 
-def test_padding_of_a_hugging_face_tower_is_trimmed_and_changes_nothing(tmp_path):
-    hugging_face_model(tmp_path)
-    encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
-    tokens = encoder.tokenize(["a red dog", "a"])
-    assert tokens.shape == (2, 6)
-    with torch.inference_mode():
-        whole = encoder.clip.encode_text(torch.nn.functional.pad(tokens, (0, 10)))
-        torch.testing.assert_close(encoder.clip.encode_text(tokens), whole)
-
-
-def test_texts_of_a_hugging_face_tower_are_grouped_by_length_and_keep_their_order(tmp_path, monkeypatch):
+def test_texts_of_a_hugging_face_tower_are_grouped_by_length_unpadded_and_keep_their_order(tmp_path, monkeypatch):
     hugging_face_model(tmp_path)
     encoder = Encoder.from_open_clip(f"local-dir:{tmp_path}")
     texts = ["a red dog", "a", "red dog", "dog", "a red red dog a"]
-    alone = torch.cat([encoder.encode([None], [text]).text for text in texts])
+    tokens = encoder.tokenize(texts)
     lengths, encode = [], encoder.clip.encode_text
+    with torch.inference_mode():
+        whole = encode(torch.nn.functional.pad(tokens, (0, 16 - tokens.shape[1])))
     monkeypatch.setattr(encoder.clip, "encode_text", lambda group: lengths.append(group.shape[1]) or encode(group))
     monkeypatch.setattr("genius.models.encoder.GROUP_TEXTS", 2)
-    torch.testing.assert_close(encoder.encode([None] * 5, texts).text, alone)
+    torch.testing.assert_close(encoder.encode([None] * 5, texts).text, whole)
     assert lengths == [4, 6, 8]
 
 

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from genius.errors import UserError
-from genius.schema import MODES, Modality, Query, SearchOptions
+from genius.schema import Query, SearchOptions
 from genius.search.checks import MAX_TEXT, check_query, checked_k, checked_options, checked_queries, resolve_options
 
 
@@ -35,12 +35,6 @@ def test_options_at_their_limits_pass_and_whole_floats_become_ints():
     assert (options.beams, options.k) == (200, 500) and type(options.beams) is type(options.k) is int
     assert checked_options(SearchOptions(beams=1, k=1, decoder_weight=1.0)).beams == 1
     assert checked_k(7.0) == 7
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_every_mode_is_accepted(mode):
-    options = SearchOptions(mode=mode, modality=Modality.PAIR)
-    assert checked_options(options) == options
 
 
 @pytest.mark.parametrize(
