@@ -22,13 +22,13 @@ from tqdm import tqdm
 from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
 from genius.collections.records import Instructions
-from genius.evaluation.figures import Estimate, PoolFigures, SearchedRow, pool_figures
+from genius.evaluation.figures import PoolFigures, RowFigures, pool_figures, row_figures
 from genius.evaluation.pools import PoolKind, Pools, read_pools
 from genius.evaluation.queries import (
     BATCH,
-    EncodedRow,
     EncodedSplit,
     QuerySet,
+    encode,
     phrasings_of,
     read_queries,
     training_targets,
@@ -37,7 +37,7 @@ from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
-from genius.metrics.hit_rate import headline_cut, hit_rate
+from genius.metrics.hit_rate import headline_cut
 from genius.schema import Modality
 from genius.search.engine import Engine, batch_size
 
@@ -62,17 +62,6 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True)
-class PhrasedRow:
-    """Hit rates of a row over all phrasings of its instruction: the mean, the lowest and the highest."""
-
-    task: int
-    dataset: str
-    cut: int
-    phrasings: int
-    systems: dict[str, Estimate]
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """All figures, unrounded."""
 
@@ -80,17 +69,24 @@ class Evaluation:
     settings: str  # what was asked, of what, on which machine, in sentences
     code_sizes: tuple[int, ...]
     dim: int  # of an embedding
-    pools: list[PoolFigures]  # with the widest beam; the first is the headline
-    sweep: list[PoolFigures]  # with each beam size, of the kinds that are swept
-    phrasings: list[PhrasedRow]  # in the headline pool; empty: not measured
+    searched: list[PoolFigures]  # each kind of pool with each beam size; those that are not swept with the widest alone
     health: dict[str, Any] = field(default_factory=dict)  # of the codes, see `table_health`; empty: not measured
     factors: list[dict[str, Any]] = field(default_factory=list)  # see `factor_table`
 
+    @property
+    def pools(self) -> list[PoolFigures]:
+        """All kinds with the widest beam; the first is the headline."""
+        return [pool for pool in self.searched if pool.beams == self.options.beams[-1]]
+
+    def sweep(self, kind: PoolKind) -> list[PoolFigures]:
+        """One kind with each of its beam sizes."""
+        return [pool for pool in self.searched if pool.kind == kind]
+
     def pool(self, scope: str = "global", items: str = "", beams: int | None = None) -> PoolFigures:
         """items: "": those of the first pool of this scope. beams: None: the widest. Raises KeyError if none fits."""
-        pools = self.pools if beams is None else [pool for pool in self.sweep if pool.beams == beams]
-        for pool in pools:
-            if pool.kind.scope == scope and items in ("", pool.kind.items):
+        for pool in self.searched:
+            wanted = scope, items or pool.kind.items, beams or self.options.beams[-1]
+            if (*pool.kind, pool.beams) == wanted:
                 return pool
         raise KeyError(f"no {scope} pool of {items or 'any'} items was searched with {beams or 'any number of'} beams")
 
@@ -113,72 +109,64 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         for queries in sets:
             count_phrasings(queries, collection.instructions())
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
-    encoded = EncodedSplit.encode(engine, collection, sets)
-    by_pool, phrased = search_pools(engine, collection, encoded, pools, options)
+    searched = search_pools(engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options)
     health, factors = {}, []
     if options.details:
         health, factors = measure_codes(engine.index, pools.candidates(), options.seed)
-
-    def figures(kind: PoolKind, beams: int) -> PoolFigures:
-        by_row = by_pool[kind, beams]
-        return pool_figures(kind, beams, [by_row[number] for number in range(len(sets))], options.seed)
-
-    swept = swept_kinds(pools.kinds, options.split)
-    return Evaluation(
-        options,
-        describe(engine, options, sets),
-        tuple(engine.index.code_sizes),
-        engine.index.config.dim,
-        [figures(kind, options.beams[-1]) for kind in pools.kinds],
-        [figures(kind, beams) for kind in swept for beams in options.beams],
-        [phrased[number] for number in sorted(phrased)],
-        health,
-        factors,
-    )
+    index, settings = engine.index, describe(engine, options, sets)
+    return Evaluation(options, settings, tuple(index.code_sizes), index.config.dim, searched, health, factors)
 
 
 def search_pools(
     engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
-) -> tuple[dict[tuple[PoolKind, int], dict[int, SearchedRow]], dict[int, PhrasedRow]]:
-    """Search every pool for every row; with all beam sizes where they are compared, else with the widest.
-
-    -> what was found by kind of pool and beam size and by number of the row, and by all phrasings in the headline pool.
-    """
-    index, swept = engine.index, swept_kinds(pools.kinds, options.split)
-    targets = training_targets(collection, index)
-    by_pool: dict[tuple[PoolKind, int], dict[int, SearchedRow]] = defaultdict(dict)
-    phrased: dict[int, PhrasedRow] = {}
+) -> list[PoolFigures]:
+    """Search every pool for every row; with all beam sizes where they are compared, else with the widest."""
+    index, swept, targets = (
+        engine.index,
+        swept_kinds(pools.kinds, options.split),
+        training_targets(collection, engine.index),
+    )
+    measured: dict[tuple[PoolKind, int], dict[int, RowFigures]] = defaultdict(dict)
     for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
         rows = shared.rows
         pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
         searched = SearchedPool(engine, pool, rows, options.systems)
         for number, kinds in shared.uses.items():
             queries, asked = encoded.sets[number], encoded.rows[number]
-            dense = searched.dense(asked, queries.qrels)
-            for beams in options.beams if any(kind in swept for kind in kinds) else options.beams[-1:]:
-                results = dense | searched.by_ids(asked, queries.qrels, beams)
+            sizes = options.beams if set(kinds) & set(swept) else options.beams[-1:]
+            for beams, found in zip(sizes, searched.search(asked, queries.qrels, sizes), strict=True):
+                rng = np.random.default_rng((options.seed, number))
+                figures = row_figures(found, queries, rows, targets, rng)
+                if options.every_phrasing and pools.kinds[0] in kinds and beams == options.beams[-1]:
+                    figures = replace(figures, **measure_phrasings(searched, collection, queries, beams))
                 for kind in kinds:
-                    by_pool[kind, beams][number] = SearchedRow(queries, index, rows, targets, results)
-            if pools.kinds[0] in kinds and options.every_phrasing:
-                phrased[number] = measure_phrasings(searched, collection, queries, options.beams[-1])
-    return by_pool, phrased
+                    measured[kind, beams][number] = figures
+    return [
+        pool_figures(kind, beams, [figures for _, figures in sorted(measured[kind, beams].items())])
+        for kind in pools.kinds
+        for beams in options.beams
+        if kind in swept or beams == options.beams[-1]
+    ]
 
 
-def measure_phrasings(pool: SearchedPool, collection: Collection, queries: QuerySet, beams: int) -> PhrasedRow:
-    """Search for every query of a row with every phrasing of the row's instruction.
+def measure_phrasings(pool: SearchedPool, collection: Collection, queries: QuerySet, beams: int) -> dict[str, Any]:
+    """What `RowFigures` has of searching for every query of a row with every phrasing of the row's instruction.
 
     A query with fewer phrasings than others repeats its first ones.
     """
-    phrasings, row = collection.instructions(), queries.row
+    phrasings, cut = collection.instructions(), headline_cut(queries.row.dataset)
     chosen, count = replace(pool, systems=PHRASED_SYSTEMS), count_phrasings(queries, phrasings)
-    rates = defaultdict(list)
+    rates: dict[str, list[float]] = defaultdict(list)
     for number in range(count):
         rephrased = queries.rephrased(phrasings, number)
-        encoded = EncodedRow.encode(pool.engine, rephrased.opened(collection, BATCH))
-        for system, ranks in chosen.search(encoded, rephrased.qrels, beams).ranks.items():
-            rates[system].append(hit_rate(ranks, headline_cut(row.dataset)))
-    systems = {system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()}
-    return PhrasedRow(row.task, row.dataset, headline_cut(row.dataset), count, systems)
+        encoded = encode(pool.engine, rephrased.opened(collection, BATCH))
+        (found,) = chosen.search(encoded, rephrased.qrels, [beams])
+        for system, hits in (found["rank"] <= cut).groupby(found["system"], sort=False):
+            rates[system].append(float(hits.mean()))
+    by_phrasing = {
+        system: (float(np.mean(each)), min(each), max(each)) for system, *each in zip(rates[0].index, *rates)
+    }
+    return {"phrasings": count, "by_phrasing": by_phrasing}
 
 
 def count_phrasings(queries: QuerySet, phrasings: Instructions) -> int:

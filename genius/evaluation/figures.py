@@ -1,28 +1,18 @@
 """The figures of searched queries: hit rates with intervals by row and system, and their averages.
 
-Shapes: q queries of a row.
+Shapes: q queries of a row, n items of the index.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from genius.evaluation.pools import PoolKind
-from genius.evaluation.queries import QuerySet, TargetGroups, right_first_codes
-from genius.evaluation.systems import CandidateStatistics, RowResults
-from genius.index.store import Index
-from genius.metrics.hit_rate import (
-    CUTS,
-    bootstrap_differences,
-    bootstrap_shares,
-    headline_cut,
-    hit_rate,
-    interval,
-    mean_known,
-)
-from genius.search.retrieval import Milliseconds
+from genius.evaluation.queries import QuerySet, TargetGroups
+from genius.evaluation.systems import CANDIDATES, STAGES
+from genius.metrics.hit_rate import CUTS, bootstrap_differences, bootstrap_shares, headline_cut, interval
 
 DRAWS = 2000  # bootstrap samples
 MIN_DENSE = 0.10  # hit rate of dense search below which a share of it means nothing
@@ -38,35 +28,18 @@ Estimate = tuple[float, float, float]  # a value and its 95 % interval
 
 
 @dataclass(frozen=True)
-class BeamFigures:
-    """What a search by IDs hands over, before re-ranking; means over queries."""
-
-    recall: float  # queries with a positive among the candidates
-    items: float
-    most_items: int
-    scored: float  # beams whose continuations were scored, over all levels
-    first_code: float  # queries whose most probable first code is that of a positive
-
-
-@dataclass(frozen=True)
-class SystemFigures:
-    """One system, for the queries of a row, or the average over rows."""
-
-    rate: Estimate  # hit rate at the headline cut
-    hit: dict[int, float]  # at each of CUTS
-    of_dense: float | None  # share of the hit rate of dense search; None where that finds too little
-    seen: float | None  # hit rate of the queries all of whose positives were training targets
-    new: float | None  # of those none of whose positives was one
-    milliseconds: Milliseconds  # per query, by stage
-    beam: BeamFigures | None = None  # of dense search: None
-
-
-@dataclass(frozen=True)
 class RowFigures:
-    """One benchmark row in one pool, or the average over the rows, which has no counts."""
+    """One benchmark row in one pool, or the average over the rows, which has no counts.
 
-    systems: dict[str, SystemFigures]
+    The columns of `systems` are `rate`, `low` and `high`: the hit rate at the headline cut and its interval; `hit@k`
+    for each of CUTS; `of dense`: the share of the hit rate of dense search, missing where that finds too little;
+    `seen`, `new`: the hit rate of the queries all of whose positives were training targets, and of those none of whose
+    positives was one; the means of CANDIDATES, and `most items`; and the milliseconds of STAGES.
+    """
+
+    systems: pd.DataFrame  # by system
     differences: dict[str, Estimate]  # "first − second" -> difference of their hit rates
+    draws: dict[str, np.ndarray]  # bootstrap samples of hit rates and differences
     task: int | None = None  # None: the average
     dataset: str = ""
     cut: int | None = None  # k of the headline hit rate
@@ -76,6 +49,17 @@ class RowFigures:
     outside: int | None = None  # judgments of items outside the pool
     queries_seen: int | None = None
     queries_new: int | None = None
+    phrasings: int = 0  # of the row's instruction, if all were searched with
+    by_phrasing: dict[str, Estimate] = field(default_factory=dict)  # system -> mean, lowest and highest hit rate
+
+    def rate(self, system: str) -> Estimate:
+        """Hit rate at the headline cut."""
+        return tuple(self.systems.loc[system, ["rate", "low", "high"]].tolist())
+
+    def figure(self, system: str, name: str) -> float | None:
+        """One of a system's figures; None if it is missing."""
+        value = float(self.systems.loc[system, name])
+        return None if np.isnan(value) else value
 
 
 @dataclass(frozen=True)
@@ -92,111 +76,67 @@ class PoolFigures:
         return {(row.task, row.dataset): row for row in self.rows}[task, dataset]
 
 
-@dataclass(frozen=True)
-class SearchedRow:
-    """What the queries of one row found in one pool, and which results are right."""
-
-    queries: QuerySet
-    index: Index
-    rows: np.ndarray  # of the pool
-    targets: np.ndarray  # (n,) bool: the item was a training target
-    results: RowResults
-
-
-def pool_figures(
-    kind: PoolKind,
-    beams: int,
-    searched: Sequence[SearchedRow],
-    seed: int,
+def row_figures(
+    found: pd.DataFrame,
+    queries: QuerySet,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    rng: np.random.Generator,
     compared: Sequence[tuple[str, str]] = COMPARED,
-) -> PoolFigures:
-    """The figures of the rows that were searched in a pool; seed: of the intervals. compared: pairs of systems."""
-    rows, draws = [], []
-    for number, row in enumerate(searched):
-        figures, samples = _row_figures(row, compared, np.random.default_rng((seed, number)))
-        rows.append(figures)
-        draws.append(samples)
-    limits = {name: interval(np.mean([samples[name] for samples in draws], axis=0)) for name in draws[0]}
-    systems, differences = _mean([row.systems for row in rows]), _mean([row.differences for row in rows])
-    for name, average in systems.items():
-        systems[name] = replace(average, rate=(average.rate[0], *limits[name]))
-        if average.beam:
-            most = max(row.systems[name].beam.most_items for row in rows)
-            systems[name] = replace(systems[name], beam=replace(average.beam, most_items=most))
-    differences = {pair: (difference[0], *limits[pair]) for pair, difference in differences.items()}
-    return PoolFigures(kind, beams, rows, RowFigures(systems, differences))
+) -> RowFigures:
+    """The figures of what was found for the queries of a row, see systems.py.
 
-
-def _row_figures(
-    searched: SearchedRow, compared: Sequence[tuple[str, str]], rng: np.random.Generator
-) -> tuple[RowFigures, dict[str, np.ndarray]]:
-    """The figures, and the bootstrap draws by system and by pair of systems."""
-    queries, ranks, beams = searched.queries, searched.results.ranks, searched.results.beams
+    rows: of the index, in the pool. targets (n,) bool: the item was a training target. compared: pairs of systems.
+    """
     row, cut = queries.row, headline_cut(queries.row.dataset)
-    wins = {
-        f"{first} − {second}": (ranks[first] <= cut).astype(int) - (ranks[second] <= cut)
-        for first, second in compared
-        if first in ranks and second in ranks
-    }
-    samples = {system: bootstrap_shares(system_ranks <= cut, DRAWS, rng) for system, system_ranks in ranks.items()}
-    samples |= {pair: bootstrap_differences(values, DRAWS, rng) for pair, values in wins.items()}
-    groups, member = TargetGroups.of(queries.qrels, searched.targets), np.zeros(searched.index.n, dtype=bool)
-    member[searched.rows] = True
+    groups, member = TargetGroups.of(queries.qrels, targets), np.zeros(len(targets), dtype=bool)
+    member[rows] = True
     inside = queries.qrels.count(member)
-    right = right_first_codes(queries.qrels, searched.index)
-    systems = {
-        system: SystemFigures(
-            rate=(hit_rate(system_ranks, cut), *interval(samples[system])),
-            hit={k: hit_rate(system_ranks, k) for k in CUTS},
-            of_dense=share_of_dense(system_ranks, ranks["dense"], cut) if "dense" in ranks else None,
-            seen=hit_rate(system_ranks[groups.every], cut),
-            new=hit_rate(system_ranks[groups.none], cut),
-            milliseconds=searched.results.milliseconds.get(system, {}),
-            beam=_beam_figures(beams[system], right) if system in beams else None,
-        )
-        for system, system_ranks in ranks.items()
+    hits = {name: of_system.to_numpy() <= cut for name, of_system in found.groupby("system", sort=False)["rank"]}
+    ahead = {
+        f"{first} − {second}": hits[first].astype(int) - hits[second]
+        for first, second in compared
+        if first in hits and second in hits
     }
-    figures = RowFigures(
+    draws = {name: bootstrap_shares(of_system, DRAWS, rng) for name, of_system in hits.items()}
+    draws |= {pair: bootstrap_differences(of_pair, DRAWS, rng) for pair, of_pair in ahead.items()}
+    rate = (found["rank"] <= cut).astype(float)
+    measured = {
+        "rate": rate,
+        **{f"hit@{k}": found["rank"] <= k for k in CUTS},
+        "seen": rate.where(groups.every[found["query"]]),
+        "new": rate.where(groups.none[found["query"]]),
+    }
+    columns = found.reindex(columns=["system", *CANDIDATES, *STAGES]).assign(**measured)
+    by_system = columns.groupby("system", sort=False)
+    systems = by_system.mean().assign(**{"most items": by_system["items"].max()})
+    systems[["low", "high"]] = [interval(draws[name]) for name in systems.index]
+    dense = systems["rate"].get("dense", 0.0)
+    systems["of dense"] = systems["rate"] / dense if dense >= MIN_DENSE else np.nan
+    return RowFigures(
         systems,
-        {pair: (float(won.mean()), *interval(samples[pair])) for pair, won in wins.items()},
+        {pair: (float(of_pair.mean()), *interval(draws[pair])) for pair, of_pair in ahead.items()},
+        draws,
         row.task,
         row.dataset,
         cut,
         queries=len(queries),
-        candidates=len(searched.rows),
+        candidates=len(rows),
         without_positive=int((inside == 0).sum()),
         outside=len(queries.qrels.rows) + queries.unknown - int(inside.sum()),
         queries_seen=int(groups.every.sum()),
         queries_new=int(groups.none.sum()),
     )
-    return figures, samples
 
 
-def _beam_figures(statistics: CandidateStatistics, right: np.ndarray) -> BeamFigures:
-    """right (q, codes) bool: the ID of a positive starts with this code."""
-    return BeamFigures(
-        recall=float(statistics.recalled.mean()),
-        items=float(statistics.items.mean()),
-        most_items=int(statistics.items.max()),
-        scored=float(statistics.scored.mean()),
-        first_code=float(np.take_along_axis(right, statistics.first_code[:, None], axis=1).mean()),
-    )
-
-
-def share_of_dense(ranks: np.ndarray, dense: np.ndarray, cut: int) -> float | None:
-    """Hit rate of a system over that of dense search; None where dense search finds too little."""
-    reference = hit_rate(dense, cut)
-    return hit_rate(ranks, cut) / reference if reference >= MIN_DENSE else None
-
-
-def _mean(values: Sequence[Any]) -> Any:
-    """The mean of values of one form, number by number; where some are unknown, of the others."""
-    first = values[0]
-    if isinstance(first, dict):
-        return {key: _mean([value[key] for value in values]) for key in first}
-    if isinstance(first, tuple):
-        return tuple(_mean(each) for each in zip(*values, strict=True))
-    if is_dataclass(first):
-        names = [field.name for field in fields(first)]
-        return type(first)(**{name: _mean([getattr(value, name) for value in values]) for name in names})
-    return mean_known(list(values))
+def pool_figures(kind: PoolKind, beams: int, rows: list[RowFigures]) -> PoolFigures:
+    """The figures of all rows in a pool, and their average."""
+    draws = {name: np.mean([row.draws[name] for row in rows], axis=0) for name in rows[0].draws}
+    by_system = pd.concat([row.systems for row in rows]).groupby("system", sort=False)
+    systems = by_system.agg(lambda known: known.dropna().mean()).assign(**{"most items": by_system["most items"].max()})
+    systems[["low", "high"]] = [interval(draws[name]) for name in systems.index]
+    differences = {
+        pair: (float(np.mean([row.differences[pair][0] for row in rows])), *interval(draws[pair]))
+        for pair in rows[0].differences
+    }
+    return PoolFigures(kind, beams, rows, RowFigures(systems, differences, draws))

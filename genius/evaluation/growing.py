@@ -24,7 +24,7 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_beams, command_line, evaluation_parser, opened, parse_integers
 from genius.evaluation.figures import DRAWS, Estimate
-from genius.evaluation.queries import EncodedRow, EncodedSplit, TargetGroups, training_targets
+from genius.evaluation.queries import EncodedSplit, TargetGroups, training_targets
 from genius.evaluation.systems import SearchedPool
 from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
 from genius.reports import Cell, Column, Report, Table, version
@@ -88,11 +88,11 @@ def hit_rates(
     pool: SearchedPool, queries: EncodedSplit, chosen: np.ndarray, beams: int, seed: int
 ) -> dict[str, Estimate]:
     """System -> hit rate of the queries with these numbers, each at its own cut, and its 95 % interval."""
-    encoded = EncodedRow([queries.encoded.select(torch.from_numpy(chosen).to(pool.engine.device))])
+    encoded = queries.encoded.select(torch.from_numpy(chosen).to(pool.engine.device))
     qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
-    rates = {}
-    for system, ranks in pool.search(encoded, qrels, beams).ranks.items():
-        hits = ranks <= queries.cuts[chosen]
+    (found,), rates = pool.search(encoded, qrels, [beams]), {}
+    for system, ranks in found.groupby("system", sort=False)["rank"]:
+        hits = ranks.to_numpy() <= queries.cuts[chosen]
         rates[system] = (float(hits.mean()), *interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed))))
     return rates
 

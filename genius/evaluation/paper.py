@@ -24,7 +24,7 @@ from genius.collections.layout import TASKS
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import command_line
-from genius.evaluation.evaluate import Evaluation, PhrasedRow, compared_kinds
+from genius.evaluation.evaluate import Evaluation, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
 from genius.metrics.hit_rate import USUAL_CUT, mean_known, wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
@@ -111,7 +111,7 @@ def modalities_of(task: int) -> str:
     return " → ".join(modality.name.lower() for modality in TASKS[task])
 
 
-def row_names(row: RowFigures | PhrasedRow) -> list[Cell]:
+def row_names(row: RowFigures) -> list[Cell]:
     """Task and dataset of a row, with the k of its hit rate if that is not the usual one."""
     if row.task is None:
         return ["average", ""]
@@ -137,22 +137,22 @@ def _compared_pools(evaluation: Evaluation, scope: str) -> list[PoolFigures]:
 def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) -> list[Table]:
     """One table, or none if no row has a counterpart or the systems were not searched."""
     rows = [row for row in pool.rows if paper.counterpart(row.task, row.dataset)]
-    if not rows or not {DENSE, *BEAM_SYSTEMS} <= rows[0].systems.keys():
+    if not rows or not {DENSE, *BEAM_SYSTEMS} <= set(rows[0].systems.index):
         return []
     of_paper: dict[str, list[float | None]] = {}  # heading -> shares by row
     for number, system in enumerate(paper.systems):
         printed = [paper.counterpart(row.task, row.dataset)[number] for row in rows]
         of_paper[f"paper: {system}"] = [None if figure is None else figure / 100 for figure in printed]
-    here: dict[str, list[float | None]] = {f"here: {DENSE}": [row.systems[DENSE].rate[0] for row in rows]}
+    here: dict[str, list[float | None]] = {f"here: {DENSE}": [row.figure(DENSE, "rate") for row in rows]}
     printed_sizes = [
         swept
-        for swept in evaluation.sweep
-        if swept.kind == pool.kind and any(f"{swept.beams} beams" in system for system in paper.systems)
+        for swept in evaluation.sweep(pool.kind)
+        if any(f"{swept.beams} beams" in system for system in paper.systems)
     ]
     for searched in printed_sizes or [pool]:
         for system in BEAM_SYSTEMS:
             name = f"here: {system}" + (f", {searched.beams}" if printed_sizes else "")
-            here[name] = [searched.row(row.task, row.dataset).systems[system].rate[0] for row in rows]
+            here[name] = [searched.row(row.task, row.dataset).figure(system, "rate") for row in rows]
     columns, cells = [Column("task"), Column("dataset")], [[*row_names(row)] for row in rows] + [["average", ""]]
     for side, dense, reranked in (
         (of_paper, f"paper: {CLIP_SF}", f"paper: {RERANKED}"),
@@ -185,8 +185,8 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
                 if stands_for and name not in (FLICKR.lower(), MSCOCO.lower()):
                     name += f" (stands in for {stands_for})"
                 for system, method in CAPTION_SYSTEMS.items():
-                    if system in row.systems:
-                        rates = [row.systems[system].hit[cut] for cut in CAPTION_CUTS]
+                    if system in row.systems.index:
+                        rates = [row.figure(system, f"hit@{cut}") for cut in CAPTION_CUTS]
                         estimates = [(rate, *wilson_interval(round(rate * row.queries), row.queries)) for rate in rates]
                         lines.append([name, method, trained, "here", *estimates, row.queries, row.candidates])
     return lines

@@ -7,6 +7,7 @@ one pool of the collection, there is one of each, with the indexed items.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,7 @@ from genius.schema import Item
 OTHER_INDEX = "build the index from this collection again, or name the collection it was built from"
 
 
-@dataclass(frozen=True)
-class PoolKind:
+class PoolKind(NamedTuple):
     """One of the pools of a row."""
 
     scope: str  # "global" or "local"

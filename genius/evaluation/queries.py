@@ -1,6 +1,6 @@
 """The labeled queries of a split, one set per (task, dataset) row, with their positives as index rows; and encoded.
 
-Shapes: q queries of a row, n items of the index, d embedding dim.
+Shapes: q queries of a row, n items of the index.
 """
 
 import hashlib
@@ -14,7 +14,6 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from genius.collections.images import open_image
@@ -29,7 +28,6 @@ from genius.metrics.hit_rate import Qrels, headline_cut
 from genius.schema import LabeledQuery, Modality, Query
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.search.stopwatch import Milliseconds
 
 Phrasing = Literal["seeded", "held-out"]
 LOOKED_UP = 10_000  # queries whose positives are looked up together
@@ -209,42 +207,31 @@ def phrasings_of(
     )
 
 
-@dataclass(frozen=True)
-class EncodedRow:
-    """The queries of one (task, dataset) row."""
+def encode(engine: Engine, batches: Iterable[list[Query]]) -> EncodedQueries:
+    """Queries of batches that are opened one at a time, timed as if no picture had been encoded before; without their
+    features, which no search needs.
+    """
+    encoded = []
+    for batch in batches:
+        engine.forget_images()
+        encoded.append(replace(engine.encode(batch), features=None))
+    return joined(encoded)
 
-    batches: list[EncodedQueries]
 
-    @classmethod
-    def encode(cls, engine: Engine, queries: Iterable[list[Query]]) -> Self:
-        """queries: batches, opened one at a time, and timed as if no picture had been encoded before. Searches need no
-        features, so they are not kept.
-        """
-        batches = []
-        for batch in queries:
-            engine.forget_images()
-            batches.append(replace(engine.encode(batch), features=None))
-        return cls(batches)
+def joined(parts: Sequence[EncodedQueries]) -> EncodedQueries:
+    """All queries of the parts, without features; the milliseconds of a stage are means over queries."""
+    sizes = [len(part.z) for part in parts]
+    spent = {
+        stage: float(np.average([part.milliseconds[stage] for part in parts], weights=sizes))
+        for stage in parts[0].milliseconds
+    }
+    embeddings, z = (torch.cat([getattr(part, name) for part in parts]) for name in ("embeddings", "z"))
+    return EncodedQueries(None, embeddings, z, spent)
 
-    def split(self, size: int) -> Iterator[EncodedQueries]:
-        """In batches of at most `size` queries."""
-        for batch in self.batches:
-            yield from map(batch.select, torch.arange(len(batch.z)).split(size))
 
-    @cached_property
-    def embeddings(self) -> np.ndarray:
-        """(q, d) fp32, normalized."""
-        return torch.cat([batch.embeddings for batch in self.batches]).cpu().numpy()
-
-    @cached_property
-    def z(self) -> Tensor:
-        """(q, d) fused features."""
-        return torch.cat([batch.z for batch in self.batches])
-
-    @cached_property
-    def milliseconds(self) -> Milliseconds:
-        """Per query, of encoding and fusing."""
-        return mean_milliseconds([(batch.milliseconds, len(batch.z)) for batch in self.batches])
+def in_batches(queries: EncodedQueries, size: int) -> Iterator[EncodedQueries]:
+    """At most `size` queries at a time."""
+    return map(queries.select, torch.arange(len(queries.z)).split(size))
 
 
 @dataclass(frozen=True)
@@ -252,7 +239,7 @@ class EncodedSplit:
     """The queries of all rows of a split, in the order of the rows."""
 
     sets: list[QuerySet]
-    rows: list[EncodedRow]
+    rows: list[EncodedQueries]
 
     @classmethod
     def read(cls, engine: Engine, collection: Collection, split: str, limit: int | None, seed: int) -> Self:
@@ -262,18 +249,13 @@ class EncodedSplit:
     @classmethod
     def encode(cls, engine: Engine, collection: Collection, sets: list[QuerySet]) -> Self:
         engine.encode(next(sets[0].opened(collection, 1)))  # warm-up: not timed
-        rows = [
-            EncodedRow.encode(engine, queries.opened(collection, BATCH))
-            for queries in tqdm(sets, desc="encode queries", unit="row")
-        ]
-        return cls(sets, rows)
+        bar = tqdm(sets, desc="encode queries", unit="row")
+        return cls(sets, [encode(engine, queries.opened(collection, BATCH)) for queries in bar])
 
     @cached_property
     def encoded(self) -> EncodedQueries:
         """All q queries in one batch."""
-        vectors = [(batch.embeddings, batch.z) for row in self.rows for batch in row.batches]
-        embeddings, z = (torch.cat(parts) for parts in zip(*vectors, strict=True))
-        return EncodedQueries(None, embeddings, z)
+        return joined(self.rows)
 
     @cached_property
     def positives(self) -> list[np.ndarray]:
@@ -285,9 +267,3 @@ class EncodedSplit:
         """(q,) the k at which each query's hit rate is taken."""
         cuts = [headline_cut(queries.row.dataset) for queries in self.sets]
         return np.repeat(cuts, [len(queries) for queries in self.sets])
-
-
-def mean_milliseconds(batches: list[tuple[Milliseconds, int]]) -> Milliseconds:
-    """Mean over queries of what each stage took, from batches with their sizes."""
-    queries = sum(size for _, size in batches)
-    return {stage: sum(spent[stage] * size for spent, size in batches) / queries for stage in batches[0][0]}

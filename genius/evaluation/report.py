@@ -1,13 +1,13 @@
 """The report of an evaluation: what `python -m genius.evaluation` writes."""
 
 import tomllib
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from genius.evaluation.evaluate import Evaluation
-from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures, SystemFigures
+from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures
 from genius.evaluation.paper import bytes_table, caption_lines, captions_table, modalities_of, paper_tables, row_names
+from genius.evaluation.systems import CANDIDATES
 from genius.metrics.factor_agreement import SHUFFLES
 from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
@@ -22,6 +22,7 @@ SERVED = ("both + ranker", "both + re-rank")  # and the first of these that was 
 STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "scan": "scan", "rerank": "re-rank"}
 REPORTED_AS = "What codes say about factors: "  # starts the titles of tables
 FACTOR_FIGURES = ("alone", "in_modality", "given_prefix")
+HITS = [f"hit@{k}" for k in CUTS]
 Columns = dict[Column, Callable[[RowFigures], Cell]]
 NAMES = [Column("task"), Column("dataset")]
 
@@ -34,9 +35,9 @@ def report_of(
     tables = [hit_table(headline), *paper_tables(evaluation), ladder_table(headline), averages_table(evaluation.pools)]
     if headline.average.differences:
         tables.append(differences_table(evaluation.pools))
-    if evaluation.phrasings:
-        tables.append(phrasings_table(evaluation))
-    sizes = [pool for pool in evaluation.sweep if pool.kind == headline.kind]
+    if headline.rows[0].phrasings:
+        tables.append(phrasings_table(headline))
+    sizes = evaluation.sweep(headline.kind)
     if len(sizes) > 1:
         tables.append(sweep_table(sizes))
     tables += [targets_table(headline), beams_table(evaluation.pools)]
@@ -57,19 +58,30 @@ def report_of(
     systems = NOTES["systems"].format(scanned=SCANNED)
     paragraphs = [NOTES["lead"], evaluation.settings, definitions, systems]
     title, note = f"Retrieval: {run} on {collection}", "\n\n".join(paragraphs)
-    return Report(title, note, command, version, tables, plots, _headline(headline.average.systems))
+    return Report(title, note, command, version, tables, plots, _headline(headline.average))
 
 
-def _headline(systems: dict[str, SystemFigures]) -> str:
+def _headline(average: RowFigures) -> str:
     """What the page serves beside dense search."""
-    words = dict.fromkeys(_served(systems), f"of questions find a right item among the first {USUAL_CUT}")
+    words = dict.fromkeys(_served(average), f"of questions find a right item among the first {USUAL_CUT}")
     words["dense"] = "when every item is compared"
-    return "; ".join(f"{100 * systems[name].rate[0]:.1f} % {words[name]}" for name in words if name in systems)
+    measured = [name for name in words if name in average.systems.index]
+    return "; ".join(f"{100 * average.rate(name)[0]:.1f} % {words[name]}" for name in measured)
 
 
-def _served(systems: Collection[str]) -> list[str]:
+def _served(average: RowFigures) -> list[str]:
     """The first of SERVED that was measured."""
-    return [name for name in SERVED if name in systems][:1]
+    return [name for name in SERVED if name in average.systems.index][:1]
+
+
+def _by_ids(average: RowFigures) -> list[str]:
+    """The systems that search by IDs."""
+    return average.systems.index[average.systems["items"].notna()].tolist()
+
+
+def _total(row: RowFigures, system: str) -> float:
+    """Milliseconds per query, of all stages."""
+    return float(row.systems.loc[system, [*STAGES]].sum())
 
 
 def _percents(*names: str) -> list[Column]:
@@ -89,15 +101,16 @@ def hit_table(pool: PoolFigures) -> Table:
         columns[Column("no positive in pool")] = lambda row: row.without_positive
     if any(row.outside for row in pool.rows):
         columns[Column("judgments outside")] = lambda row: row.outside
-    columns |= {Column(name, "%"): lambda row, name=name: row.systems[name].rate for name in pool.average.systems}
+    columns |= {Column(name, "%"): lambda row, name=name: row.rate(name) for name in pool.average.systems.index}
     return by_row(f"Hit rate by row, {pool.kind}", pool, columns)
 
 
 def rungs(row: RowFigures) -> list[str]:
     """The steps of the ladder that were measured."""
-    steps = [system for system in ("dense",) if system in row.systems]
+    systems = row.systems.index
+    steps = ["dense"] if "dense" in systems else []
     for search in ("scan", "beam", "both"):
-        orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in row.systems]
+        orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in systems]
         steps += [f"{search}: candidates", *orders] if orders else []
     return steps
 
@@ -105,9 +118,8 @@ def rungs(row: RowFigures) -> list[str]:
 def _rung(row: RowFigures, name: str) -> float:
     search, colon, _ = name.partition(": ")
     if not colon:
-        return row.systems[name].rate[0]
-    ordered = [figures for system, figures in row.systems.items() if system.startswith(f"{search} + ")]
-    return ordered[0].beam.recall
+        return row.figure(name, "rate")
+    return row.figure(next(system for system in row.systems.index if system.startswith(f"{search} + ")), "recall")
 
 
 def ladder_table(pool: PoolFigures) -> Table:
@@ -118,12 +130,11 @@ def ladder_table(pool: PoolFigures) -> Table:
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
     """Of each system in each pool, at all cuts."""
-    columns = [Column("pool"), Column("system"), *_percents("hit rate", *(f"hit@{k}" for k in CUTS))]
-    rows = [
-        [str(pool.kind), name, figures.rate, *(figures.hit[k] for k in CUTS), figures.of_dense]
-        for pool in pools
-        for name, figures in pool.average.systems.items()
-    ]
+    columns, rows = [Column("pool"), Column("system"), *_percents("hit rate", *HITS)], []
+    for pool in pools:
+        for name in pool.average.systems.index:
+            figures = [pool.average.figure(name, figure) for figure in (*HITS, "of dense")]
+            rows.append([str(pool.kind), name, pool.average.rate(name), *figures])
     return Table("Averages over rows", [*columns, Column("of dense", digits=2)], rows)
 
 
@@ -137,11 +148,11 @@ def differences_table(pools: Sequence[PoolFigures]) -> Table:
     return Table("Differences between systems", columns, rows, note)
 
 
-def phrasings_table(evaluation: Evaluation) -> Table:
+def phrasings_table(pool: PoolFigures) -> Table:
     """Means over all phrasings of the instructions."""
-    systems = list(evaluation.phrasings[0].systems)
-    rows = [[*row_names(row), row.phrasings, *row.systems.values()] for row in evaluation.phrasings]
-    means = [mean_known([row.systems[system][0] for row in evaluation.phrasings]) for system in systems]
+    systems = list(pool.rows[0].by_phrasing)
+    rows = [[*row_names(row), row.phrasings, *row.by_phrasing.values()] for row in pool.rows]
+    means = [mean_known([row.by_phrasing[system][0] for row in pool.rows]) for system in systems]
     note = "Every query in every phrasing of its row's instruction: the mean; in brackets the lowest and the highest."
     columns = [*NAMES, Column("phrasings"), *_percents(*systems)]
     title = "Hit rate over all phrasings of the instructions"
@@ -150,15 +161,15 @@ def phrasings_table(evaluation: Evaluation) -> Table:
 
 def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
     """Averages by beam size."""
-    systems = [name for name, figures in sizes[0].average.systems.items() if figures.beam]
+    systems = _by_ids(sizes[0].average)
     columns = [Column("beams"), *_percents(*systems)]
     for name in systems:
         columns += [Column(f"{name}: recall", "%"), Column(f"{name}: time", "ms", digits=2)]
     rows: list[list[Cell]] = []
     for pool in sizes:
-        of_systems = [pool.average.systems[name] for name in systems]
-        spent = [(figures.beam.recall, sum(figures.milliseconds.values())) for figures in of_systems]
-        rows.append([pool.beams, *(figures.rate for figures in of_systems), *(cell for pair in spent for cell in pair)])
+        rows.append([pool.beams, *map(pool.average.rate, systems)])
+        for name in systems:
+            rows[-1] += pool.average.figure(name, "recall"), _total(pool.average, name)
     note = "*Recall*: queries with a positive among the candidates."
     return Table(f"Averages by beam size, {sizes[0].kind}", columns, rows, note)
 
@@ -166,11 +177,11 @@ def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
 def targets_table(pool: PoolFigures) -> Table:
     """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
     shown = ("dense", "scan", "beam", "scan + re-rank", "beam + re-rank", "both + re-rank", "both + ranker")
-    systems = [name for name in shown if name in pool.average.systems]
+    systems = [name for name in shown if name in pool.average.systems.index]
     columns: Columns = {Column("seen: queries"): lambda row: row.queries_seen}
-    columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.systems[name].seen for name in systems}
+    columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.figure(name, "seen") for name in systems}
     columns[Column("new: queries")] = lambda row: row.queries_new
-    columns |= {Column(f"new: {name}", "%"): lambda row, name=name: row.systems[name].new for name in systems}
+    columns |= {Column(f"new: {name}", "%"): lambda row, name=name: row.figure(name, "new") for name in systems}
     return by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, NOTES["targets"])
 
 
@@ -178,12 +189,12 @@ def beams_table(pools: Sequence[PoolFigures]) -> Table:
     """What the searches by IDs hand over."""
     columns = [Column("pool"), Column("system"), Column("recall", "%"), Column("items"), Column("most items")]
     columns += [Column("scored"), *_percents("first code")]
-    rows: list[list[Cell]] = [
-        [str(pool.kind), name, *astuple(figures.beam)]
-        for pool in pools
-        for name, figures in pool.average.systems.items()
-        if figures.beam
-    ]
+    rows: list[list[Cell]] = []
+    for pool in pools:
+        for name in _by_ids(pool.average):
+            figures = pool.average.systems.loc[name]
+            means, most = figures[[*CANDIDATES]].tolist(), int(figures["most items"])
+            rows.append([str(pool.kind), name, *means[:2], most, *means[2:]])
     return Table("Candidates, averages over rows", columns, rows, NOTES["beams"])
 
 
@@ -226,20 +237,20 @@ def times_table(pools: Sequence[PoolFigures]) -> Table:
     columns += [Column(name, "ms", digits=2) for name in (*STAGES.values(), "total")]
     rows: list[list[Cell]] = []
     for pool in pools:
-        for name, figures in pool.average.systems.items():
-            spent = figures.milliseconds
-            rows.append([str(pool.kind), name, *map(spent.get, STAGES), sum(spent.values())])
+        for name in pool.average.systems.index:
+            spent = [pool.average.figure(name, stage) for stage in STAGES]
+            rows.append([str(pool.kind), name, *spent, _total(pool.average, name)])
     note = "Averages over rows. *Scan*: over all embeddings, or all IDs."
     return Table("Milliseconds per query", columns, rows, note)
 
 
 def cuts_table(pool: PoolFigures) -> Table:
     """The hit rate of each row and system at all cuts."""
-    columns = [*NAMES, Column("system"), *_percents(*(f"hit@{k}" for k in CUTS))]
+    columns = [*NAMES, Column("system"), *_percents(*HITS)]
     rows = [
-        [*row_names(row), name, *(figures.hit[k] for k in CUTS)]
+        [*row_names(row), name, *(row.figure(name, hit) for hit in HITS)]
         for row in [*pool.rows, pool.average]
-        for name, figures in row.systems.items()
+        for name in row.systems.index
     ]
     return Table(f"Hit rate at {', '.join(map(str, CUTS))} by row and system, {pool.kind}", columns, rows)
 
@@ -248,10 +259,10 @@ def hit_plot(pool: PoolFigures) -> Plot:
     """A mark with its interval for each row and system; the average on top."""
     rows = [pool.average, *pool.rows]
     names = ["Average", *(f"{row.dataset} {modalities_of(row.task)}" for row in pool.rows)]
-    served = _served(pool.average.systems)
+    served = _served(pool.average)
     series = []
-    for name in pool.average.systems:
-        rates = [row.systems[name].rate for row in rows]
+    for name in pool.average.systems.index:
+        rates = [row.rate(name) for row in rows]
         limits = [(low, high) for _, low, high in rates]
         shown = name in SHOWN or name in served
         series.append(Series(name, [rate for rate, _, _ in rates], names, limits, shown))
@@ -260,12 +271,11 @@ def hit_plot(pool: PoolFigures) -> Plot:
 
 def sweep_plot(sizes: Sequence[PoolFigures]) -> Plot:
     """Average hit rates by beam size."""
-    systems = [name for name, figures in sizes[0].average.systems.items() if figures.beam]
     beams = [float(pool.beams) for pool in sizes]
     series = []
-    for name in systems:
-        rates = [pool.average.systems[name].rate for pool in sizes]
-        series.append(Series(name, beams, [rate for rate, _, _ in rates], shown=name in SHOWN or name in SERVED))
+    for name in _by_ids(sizes[0].average):
+        rates = [pool.average.figure(name, "rate") for pool in sizes]
+        series.append(Series(name, beams, rates, shown=name in SHOWN or name in SERVED))
     title = f"Hit rate by beam size, {sizes[0].kind}"
     return Plot(title, "lines", Axis("beams"), Axis("hit rate", "%"), series)
 
@@ -282,9 +292,6 @@ def factors_plot(factors: Sequence[dict]) -> Plot:
 
 def times_plot(pool: PoolFigures) -> Plot:
     """A bar for each system, of its stages."""
-    systems: dict[str, SystemFigures] = pool.average.systems
-    series = [
-        Series(name, [figures.milliseconds.get(stage, 0.0) for figures in systems.values()], list(systems))
-        for stage, name in STAGES.items()
-    ]
+    spent = pool.average.systems.fillna(0.0)
+    series = [Series(name, spent[stage].tolist(), spent.index.tolist()) for stage, name in STAGES.items()]
     return Plot(f"Milliseconds per query, {pool.kind}", "bars", Axis("milliseconds per query"), Axis(""), series)

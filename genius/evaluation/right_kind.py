@@ -21,13 +21,14 @@ from genius.errors import exit_on_user_error
 from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.paper import modalities_of
-from genius.evaluation.queries import EncodedRow, EncodedSplit, QuerySet, read_queries, seeded_hash
+from genius.evaluation.queries import EncodedSplit, QuerySet, in_batches, read_queries, seeded_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, interval
 from genius.reports import Column, Report, Table, version
 from genius.schema import Modality, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
+from genius.search.retrieval import EncodedQueries
 from genius.trie.code_table import CodeTable
 
 MODULE = "genius.evaluation.right_kind"
@@ -88,11 +89,11 @@ def swap_instructions(queries: QuerySet, phrasings: Instructions, seed: int) -> 
     )
 
 
-def kinds_of_results(engine: Engine, queries: EncodedRow) -> dict[str, np.ndarray]:
+def kinds_of_results(engine: Engine, queries: EncodedQueries) -> dict[str, np.ndarray]:
     """System -> the modality of each of its results (q, k), −1 where there are no more."""
-    rows = {"dense": flat_search(engine.index.embeddings, queries.embeddings, FIRST)[1]}
+    rows = {"dense": flat_search(engine.index.embeddings, queries.embeddings.cpu().numpy(), FIRST)[1]}
     for name, options in SEARCHES.items():
-        found = [engine.retrieve(batch, options) for batch in queries.split(batch_size(options.beams))]
+        found = [engine.retrieve(batch, options) for batch in in_batches(queries, batch_size(options.beams))]
         rows[name] = np.concatenate([each.ranked.rows for each in found])
     first_codes = np.concatenate([each.first_log_probs.argmax(-1).cpu().numpy() for each in found])
     modalities = engine.index.modalities.astype(np.int64)

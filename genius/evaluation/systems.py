@@ -1,48 +1,37 @@
 """Search one pool for the queries of a benchmark row with the systems that the tables compare.
 
-Shapes: q queries of a row, n items of the index, t rows of it, d embedding dim and dim of z.
+What is found is data frames with a line for each query and system: its `system`; `query`, its number; `rank` of the
+first positive, see `first_hits`; what a search by IDs hands over before re-ranking, by the names of CANDIDATES; and the
+milliseconds per query, by the names of STAGES. What a system does not have is missing.
+
+Shapes: q queries of a row, n items of the index.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
-from genius.evaluation.queries import EncodedRow, mean_milliseconds
+from genius.evaluation.queries import in_batches, right_first_codes
 from genius.metrics.hit_rate import Qrels, first_hits, found_queries
 from genius.schema import SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
-from genius.search.stopwatch import Milliseconds
+from genius.search.retrieval import EncodedQueries
 from genius.trie.pool import Pool
 
 K = 50  # results per query
 SCAN_BATCH = 1024  # queries per pass over all vectors
-
-
-@dataclass(frozen=True)
-class CandidateStatistics:
-    """What was found for each query, before re-ranking."""
-
-    recalled: np.ndarray  # (q,) bool: a positive is among its candidates
-    items: np.ndarray  # (q,) number of its candidates
-    first_code: np.ndarray  # (q,) the most probable one
-    scored: np.ndarray  # (q,) beams whose continuations were scored, over all levels
-
-
-@dataclass(frozen=True)
-class RowResults:
-    """Results of searching one pool for the queries of one row. A system is a way to search and to rank."""
-
-    ranks: dict[str, np.ndarray]  # system -> (q,) rank of the first positive, see first_hits
-    milliseconds: dict[str, Milliseconds] = field(default_factory=dict)
-    beams: dict[str, CandidateStatistics] = field(default_factory=dict)  # of all but dense search
-
-    def __or__(self, other: "RowResults") -> "RowResults":
-        """Results of both, for the same queries and pool."""
-        return RowResults(self.ranks | other.ranks, self.milliseconds | other.milliseconds, self.beams | other.beams)
+CANDIDATES = (
+    "recall",  # a positive is among them
+    "items",  # their number
+    "scored",  # beams whose continuations were scored, over all levels
+    "first code",  # the most probable one is that of a positive
+)
+STAGES = ("encode", "fuse", "beam", "scan", "rerank")
 
 
 @dataclass(frozen=True)
@@ -57,30 +46,30 @@ class SearchedPool:
     rows: np.ndarray  # its items, as rows of the index
     systems: Sequence[str] = ()
 
-    def search(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
-        """Results of all systems."""
-        return self.dense(queries, qrels) | self.by_ids(queries, qrels, beams)
+    def search(self, queries: EncodedQueries, qrels: Qrels, sizes: Sequence[int]) -> Iterator[pd.DataFrame]:
+        """What the systems find with each of these numbers of beams."""
+        dense = [self.dense(queries, qrels)] if not self.systems or "dense" in self.systems else []
+        for beams in sizes:
+            of_ids = id_systems(beams, self.engine.has_ranker)
+            chosen = {name: how for name, how in of_ids.items() if not self.systems or name in self.systems}
+            yield pd.concat([*dense, *search_by_ids(chosen, self.engine, self.pool, queries, qrels)], ignore_index=True)
 
-    def dense(self, queries: EncodedRow, qrels: Qrels) -> RowResults:
-        """Results of comparing a query with every item of the pool."""
-        if self.systems and "dense" not in self.systems:
-            return RowResults({})
-        found, seconds = [], 0.0
-        for start in range(0, len(queries.z), SCAN_BATCH):
+    def dense(self, queries: EncodedQueries, qrels: Qrels) -> pd.DataFrame:
+        """What comparing a query with every item of the pool finds."""
+        embeddings, found, seconds = queries.embeddings.cpu().numpy(), [], 0.0
+        for start in range(0, len(embeddings), SCAN_BATCH):
             before = time.perf_counter()
-            asked = queries.embeddings[start : start + SCAN_BATCH]
+            asked = embeddings[start : start + SCAN_BATCH]
             rows = flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
             seconds += time.perf_counter() - before
             found.append(first_hits(rows, qrels, start))
-        spent = {stage: each for stage, each in queries.milliseconds.items() if stage == "encode"}
-        spent |= {"scan": 1000 * seconds / len(queries.z)}
-        return RowResults({"dense": np.concatenate(found)}, {"dense": spent})
+        spent = {"encode": queries.milliseconds["encode"], "scan": 1000 * seconds / len(embeddings)}
+        return found_lines("dense", np.concatenate(found), **spent)
 
-    def by_ids(self, queries: EncodedRow, qrels: Qrels, beams: int) -> RowResults:
-        """Results of the systems that search by IDs."""
-        all_systems = id_systems(beams, self.engine.has_ranker)
-        chosen = {name: how for name, how in all_systems.items() if not self.systems or name in self.systems}
-        return search_by_ids(chosen, self.engine, self.pool, queries, qrels)
+
+def found_lines(system: str, ranks: np.ndarray, start: int = 0, **figures: object) -> pd.DataFrame:
+    """A line for each query from number `start` on: its rank (q,), and figures of all queries or of each."""
+    return pd.DataFrame({"system": system, "query": np.arange(start, start + len(ranks)), "rank": ranks, **figures})
 
 
 def id_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
@@ -98,9 +87,9 @@ def id_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
 
 
 def search_by_ids(
-    systems: Mapping[str, SearchOptions], engine: Engine, pool: Pool, queries: EncodedRow, qrels: Qrels
-) -> RowResults:
-    """Results of searches by IDs with these options, in the engine's own batch size.
+    systems: Mapping[str, SearchOptions], engine: Engine, pool: Pool, queries: EncodedQueries, qrels: Qrels
+) -> Iterator[pd.DataFrame]:
+    """What searches by IDs with these options find, in the engine's own batch size.
 
     Systems that only order the same candidates in another way share one search; a beam search whose scores order its
     results goes on to whole IDs.
@@ -109,39 +98,20 @@ def search_by_ids(
     for name, options in systems.items():
         whole = options.mode == "generate" and options.order == "score"
         searches[replace(options, order="score" if whole else None)][name] = options
-    found = RowResults({})
+    right = right_first_codes(qrels, engine.index)
     for orders in searches.values():
-        found |= _search_once(orders, engine, pool, queries, qrels)
-    return found
-
-
-def _search_once(
-    orders: Mapping[str, SearchOptions], engine: Engine, pool: Pool, queries: EncodedRow, qrels: Qrels
-) -> RowResults:
-    """The same for systems that share one search."""
-    first, *others = orders
-    beams, statistics, start = orders[first].beams, [], 0
-    ranks: dict[str, list[np.ndarray]] = {name: [] for name in orders}
-    spent: dict[str, list[tuple[Milliseconds, int]]] = {name: [] for name in orders}
-    for batch in queries.split(batch_size(beams)):
-        found, size = engine.retrieve(batch, orders[first], pool), len(batch.z)
-        candidates = found.candidates
-        ordered = {first: found} | {name: engine.reorder(found, orders[name]) for name in others}
-        for name, retrieval in ordered.items():
-            ranks[name].append(first_hits(retrieval.ranked.rows, qrels, start))
-            spent[name].append((retrieval.milliseconds, size))
-        statistics.append(
-            (
-                found_queries(candidates.query, candidates.row, qrels, start, size),
-                candidates.counts,
-                found.first_log_probs.argmax(-1).cpu().numpy(),
-                np.zeros(size, dtype=np.int64) if found.beams is None else found.beams.scored.cpu().numpy(),
-            )
-        )
-        start += size
-    shared = CandidateStatistics(*map(np.concatenate, zip(*statistics, strict=True)))
-    return RowResults(
-        {name: np.concatenate(ranks[name]) for name in orders},
-        {name: mean_milliseconds(spent[name]) for name in orders},
-        dict.fromkeys(orders, shared),
-    )
+        (first, options), *others = orders.items()
+        start = 0
+        for batch in in_batches(queries, batch_size(options.beams)):
+            found, size = engine.retrieve(batch, options, pool), len(batch.z)
+            candidates, codes = found.candidates, found.first_log_probs.argmax(-1).cpu().numpy()
+            handed_over = {
+                "recall": found_queries(candidates.query, candidates.row, qrels, start, size),
+                "items": candidates.counts,
+                "scored": 0 if found.beams is None else found.beams.scored.cpu().numpy(),
+                "first code": right[np.arange(start, start + size), codes],
+            }
+            for name, retrieval in {first: found, **{name: engine.reorder(found, how) for name, how in others}}.items():
+                ranks = first_hits(retrieval.ranked.rows, qrels, start)
+                yield found_lines(name, ranks, start, **handed_over, **retrieval.milliseconds)
+            start += size

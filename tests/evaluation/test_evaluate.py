@@ -3,9 +3,11 @@
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from genius.collections.layout import named_pool_file
@@ -14,11 +16,11 @@ from genius.collections.writer import candidate_line
 from genius.errors import UserError
 from genius.evaluation import evaluate as module
 from genius.evaluation.evaluate import EvaluationOptions, evaluate, measure_codes
-from genius.evaluation.figures import BeamFigures, SearchedRow, pool_figures, share_of_dense
+from genius.evaluation.figures import RowFigures, pool_figures, row_figures
 from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, read_queries, with_positives
 from genius.evaluation.report import report_of
-from genius.evaluation.systems import CandidateStatistics, RowResults, id_systems
+from genius.evaluation.systems import CANDIDATES, STAGES, found_lines, id_systems
 from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
 from genius.schema import Item, Modality
@@ -36,7 +38,11 @@ def found(engine, collection):
 
 
 def hits(row):
-    return {system: (figures.rate, figures.hit, figures.beam) for system, figures in row.systems.items()}
+    return row.systems.drop(columns=[*STAGES]).fillna(-1).to_dict("index")
+
+
+def at_all_cuts(row, system):
+    return {k: row.figure(system, f"hit@{k}") for k in CUTS}
 
 
 def test_an_encoder_that_cannot_encode_is_refused_before_any_image_is_opened(engine, collection, monkeypatch):
@@ -69,7 +75,7 @@ def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
                     counts[k] += any(ids[at] in query.positives for at in order[:k])
             row = pool.row(of.task, of.dataset)
             assert (row.queries, row.candidates) == (len(queries), len(ids))
-            assert row.systems["dense"].hit == {k: count / len(queries) for k, count in counts.items()}
+            assert at_all_cuts(row, "dense") == {k: count / len(queries) for k, count in counts.items()}
 
 
 def test_every_pool_has_every_row_and_the_averages_of_its_rows(found):
@@ -78,20 +84,18 @@ def test_every_pool_has_every_row_and_the_averages_of_its_rows(found):
     ]
     for pool in found.pools:
         assert len(pool.rows) == 3
-        for system, figures in pool.average.systems.items():
-            for k in CUTS:
-                each = [row.systems[system].hit[k] for row in pool.rows]
-                assert figures.hit[k] == pytest.approx(sum(each) / 3)
+        for system in pool.average.systems.index:
+            for k, rate in at_all_cuts(pool.average, system).items():
+                each = [row.figure(system, f"hit@{k}") for row in pool.rows]
+                assert rate == pytest.approx(sum(each) / 3)
 
 
 def test_nothing_ranks_better_than_its_candidates_allow_and_more_beams_have_a_higher_recall(found):
-    for pool in found.sweep:
+    for pool in found.searched:
         for row in pool.rows:
-            for figures in row.systems.values():
-                if figures.beam:
-                    assert figures.hit[50] <= figures.beam.recall and figures.beam.items <= row.candidates
-    sizes = [found.pool(beams=beams).average.systems for beams in (1, 8, 100)]
-    recalls = [systems["beam"].beam.recall for systems in sizes]
+            by_ids = row.systems.drop("dense")
+            assert (by_ids["hit@50"] <= by_ids["recall"]).all() and (by_ids["items"] <= row.candidates).all()
+    recalls = [found.pool(beams=beams).average.figure("beam", "recall") for beams in (1, 8, 100)]
     assert recalls == sorted(recalls) and recalls[0] < recalls[-1] == 1.0
 
 
@@ -117,9 +121,9 @@ def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection,
     variant = evaluate(engine, collection, options)
     (whole, local), names = variant.pools, [(row.task, row.dataset) for row in variant.pools[0].rows]
     assert names == [(2, "titled"), (3, "shapes")] and (whole.kind.items, local.kind.scope) == ("test", "local")
-    assert list(whole.average.systems) == ["beam", "beam + re-rank"] and not whole.average.differences
-    same = found.pool(items="test", beams=8).row(3, "shapes").systems["beam"]
-    assert whole.row(3, "shapes").systems["beam"].hit == same.hit
+    assert list(whole.average.systems.index) == ["beam", "beam + re-rank"] and not whole.average.differences
+    same = found.pool(items="test", beams=8).row(3, "shapes")
+    assert at_all_cuts(whole.row(3, "shapes"), "beam") == at_all_cuts(same, "beam")
     assert not variant.health
 
 
@@ -152,40 +156,41 @@ def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, colle
 # figures by hand
 
 
-def searched(dense, reranked, others, dataset="shapes", seen=(0,), new=(1, 2)) -> SearchedRow:
+def searched(dense, reranked, others, dataset="shapes", seen=(0,), new=(1, 2), seed=0) -> RowFigures:
     """Query i has the positive i; "beam + re-rank" has ranks of its own, every other search by IDs those of `others`.
-    The pool lacks item 0; the first codes of queries alternate between 0, which is right, and 1.
+    The pool lacks item 0; the first codes of queries are right by turns.
     """
     count, n = len(dense), 9
     targets = np.isin(np.arange(n), [*seen, 5])
     positives = [[at] if at in (*seen, *new) else [at, 5] if at not in seen else [at] for at in range(count)]
     row = BenchmarkRow(0, 0, dataset)
     queries = QuerySet(row, [None] * count, [""] * count, Qrels.from_lists(positives), np.zeros(count), unknown=3)
-    index = SimpleNamespace(n=n, code_sizes=(3, 4), codes=lambda rows: np.zeros((len(rows), 2), dtype=np.int64))
     order = np.arange(count)
-    statistics = CandidateStatistics(order > 0, order, order % 2, np.full(count, 7))
-    beams = dict.fromkeys(id_systems(1, ranker=True), statistics)
-    ranks = {"dense": dense} | dict.fromkeys(beams, others) | {"beam + re-rank": reranked}
-    arrays = {system: np.array(found) for system, found in ranks.items()}
-    results = RowResults(arrays, {"dense": {"encode": 2.0, "scan": float(count)}}, beams)
-    return SearchedRow(queries, index, np.arange(1, n), targets, results)
+    handed_over = dict(zip(CANDIDATES, (order > 0, order, 7, order % 2 == 0), strict=True))
+    ranks = dict.fromkeys(id_systems(1, ranker=True), others) | {"beam + re-rank": reranked}
+    by_ids = [found_lines(system, np.array(found), **handed_over) for system, found in ranks.items()]
+    found = pd.concat(
+        [found_lines("dense", np.array(dense), encode=2.0, scan=float(count)), *by_ids], ignore_index=True
+    )
+    return row_figures(found, queries, np.arange(1, n), targets, np.random.default_rng(seed))
 
 
-FOUR = searched([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS])
-TWO = searched([MISS, MISS], [2, MISS], [MISS, MISS], "titled", seen=(), new=(0, 1))
+FOUR_QUERIES = [1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS]
+FOUR = searched(*FOUR_QUERIES)
+TWO = searched([MISS, MISS], [2, MISS], [MISS, MISS], "titled", seen=(), new=(0, 1), seed=1)
 
 
 def test_a_row_has_every_figure():
-    row = pool_figures(GLOBAL, 1, [FOUR], seed=0).row(0, "shapes")
+    row = pool_figures(GLOBAL, 1, [FOUR]).row(0, "shapes")
     assert (row.queries, row.candidates, row.without_positive) == (4, 8, 1)
     assert row.outside == 1 + 3  # item 0, and judgments of items that are not in the index
     assert (row.queries_seen, row.queries_new) == (1, 2)
-    dense = row.systems["dense"]
-    assert dense.hit == {1: 0.25, 5: 0.5, 10: 0.75, 50: 0.75} and (row.cut, dense.rate[0]) == (5, 0.5)
-    assert (dense.seen, dense.new) == (1.0, 0.5)
-    assert row.systems["beam + re-rank"].of_dense == 0.5 and dense.of_dense == 1.0
-    assert row.systems["beam"].beam == BeamFigures(0.75, 1.5, 3, 7.0, first_code=0.5)
-    assert dense.beam is None
+    assert at_all_cuts(row, "dense") == {1: 0.25, 5: 0.5, 10: 0.75, 50: 0.75}
+    assert (row.cut, row.rate("dense")[0]) == (5, 0.5)
+    assert (row.figure("dense", "seen"), row.figure("dense", "new")) == (1.0, 0.5)
+    assert row.figure("beam + re-rank", "of dense") == 0.5 and row.figure("dense", "of dense") == 1.0
+    assert [row.figure("beam", name) for name in (*CANDIDATES, "most items")] == [0.75, 1.5, 7.0, 0.5, 3.0]
+    assert row.figure("dense", "items") is None
     assert {pair: found[0] for pair, found in row.differences.items()} == {
         "beam − scan": 0.0,
         "beam + re-rank − scan + re-rank": -0.5,
@@ -196,48 +201,52 @@ def test_a_row_has_every_figure():
 
 
 def test_fashion_hit_rates_at_ten_are_averaged_with_the_others_at_five():
-    fashion = searched([1, 4, 7, MISS], [1, 30, MISS, MISS], [2, 3, 4, MISS], "drawn_fashion200k")
-    pool = pool_figures(GLOBAL, 1, [fashion, FOUR], seed=0)
-    row, dense = pool.rows[0], pool.rows[0].systems["dense"]
-    assert (row.cut, dense.rate[0], dense.new) == (10, 0.75, 1.0)
-    assert row.systems["beam + re-rank"].of_dense == pytest.approx(0.25 / 0.75)
-    assert pool.average.systems["dense"].rate[0] == pytest.approx((0.75 + 0.5) / 2)
+    pool = pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, "drawn_fashion200k"), FOUR])
+    row = pool.rows[0]
+    assert (row.cut, row.rate("dense")[0], row.figure("dense", "new")) == (10, 0.75, 1.0)
+    assert row.figure("beam + re-rank", "of dense") == pytest.approx(0.25 / 0.75)
+    assert pool.average.rate("dense")[0] == pytest.approx((0.75 + 0.5) / 2)
 
 
 def test_the_average_weighs_rows_equally_and_skips_missing_figures():
-    average = pool_figures(GLOBAL, 1, [FOUR, TWO], seed=0).average
-    dense, reranked = average.systems["dense"], average.systems["beam + re-rank"]
-    assert dense.hit == {1: 0.125, 5: 0.25, 10: 0.375, 50: 0.375}
-    assert reranked.hit[5] == pytest.approx((0.25 + 0.5) / 2)
+    average = pool_figures(GLOBAL, 1, [FOUR, TWO]).average
+    reranked = partial(average.figure, "beam + re-rank")
+    assert at_all_cuts(average, "dense") == {1: 0.125, 5: 0.25, 10: 0.375, 50: 0.375}
+    assert reranked("hit@5") == pytest.approx((0.25 + 0.5) / 2)
     assert average.differences["both + re-rank − beam + re-rank"][0] == pytest.approx((0.5 - 0.5) / 2)
-    assert dense.seen == 1.0  # the second row has no such query
-    assert reranked.of_dense == 0.5  # dense finds nothing in the other row
-    assert (reranked.beam.items, reranked.beam.most_items, average.queries) == (1.0, 3, None)
-    assert dense.milliseconds == {"encode": 2.0, "scan": 3.0}
+    assert average.figure("dense", "seen") == 1.0  # the second row has no such query
+    assert reranked("of dense") == 0.5  # dense finds nothing in the other row
+    assert (reranked("items"), reranked("most items"), average.queries) == (1.0, 3, None)
+    assert average.systems.loc["dense", [*STAGES]].dropna().to_dict() == {"encode": 2.0, "scan": 3.0}
 
 
 def test_intervals_contain_their_rate_depend_on_the_seed_and_are_narrower_for_many_rows_and_for_pairs():
-    first, again, other = [pool_figures(GLOBAL, 1, [FOUR, TWO], seed).average for seed in (0, 0, 1)]
-    for rate, low, high in [*(found.rate for found in first.systems.values()), *first.differences.values()]:
+    first, again, other = [
+        pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed), TWO]).average for seed in (0, 0, 2)
+    ]
+    for rate, low, high in [*map(first.rate, first.systems.index), *first.differences.values()]:
         assert low <= rate <= high
-    assert first == again
-    assert first.systems["beam"].rate == pytest.approx(other.systems["beam"].rate, abs=0.13)
-    many = pool_figures(GLOBAL, 1, [FOUR] * 25, seed=0)
+    assert hits(first) == hits(again) != hits(other) and first.differences == again.differences
+    assert first.rate("beam") == pytest.approx(other.rate("beam"), abs=0.13)
+    many = pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed) for seed in range(25)])
 
     def width(estimate):
         return estimate[2] - estimate[1]
 
-    one, of_many = (width(row.systems["dense"].rate) for row in (many.rows[0], many.average))
+    one, of_many = (width(row.rate("dense")) for row in (many.rows[0], many.average))
     assert of_many == pytest.approx(one / 5, rel=0.25)
-    systems, pairs = many.average.systems, many.average.differences
-    assert width(pairs["beam − scan"]) == 0 < width(systems["beam"].rate)
-    both = np.hypot(width(systems["both + re-rank"].rate), width(systems["beam + re-rank"].rate))
+    rate, pairs = many.average.rate, many.average.differences
+    assert width(pairs["beam − scan"]) == 0 < width(rate("beam"))
+    both = np.hypot(width(rate("both + re-rank")), width(rate("beam + re-rank")))
     assert width(pairs["both + re-rank − beam + re-rank"]) < both
 
 
-@pytest.mark.parametrize(("dense", "share"), [([1] + [MISS] * 9, 1.0), ([1] + [MISS] * 10, None)])
-def test_a_share_needs_a_dense_search_that_reaches_ten_percent(dense, share):
-    assert share_of_dense(np.array(dense), np.array(dense), 5) == share
+@pytest.mark.parametrize(("misses", "share"), [(9, 1.0), (10, None)])
+def test_a_share_needs_a_dense_search_that_reaches_ten_percent(misses, share):
+    ranks, positives = np.array([1] + [MISS] * misses), Qrels.from_lists([[0]] * (1 + misses))
+    queries = QuerySet(BenchmarkRow(0, 0, "shapes"), [None] * len(ranks), [], positives, np.zeros(0))
+    given = queries, np.arange(1), np.zeros(1, dtype=bool), np.random.default_rng(0)
+    assert row_figures(found_lines("dense", ranks), *given).figure("dense", "of dense") == share
 
 
 # codes
@@ -302,14 +311,14 @@ def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_a
             retrieved = [ids[row] for row in np.argsort(-cosines, kind="stable")]
             hits.append(float(bool(set(query.positives) & set(retrieved[:5]))))
         rates.append(np.mean(hits))
-    row, *_, texts = phrased.phrasings
+    row, *_, texts = phrased.pools[0].rows
     assert (row.phrasings, texts.phrasings) == (3, 1)
-    assert row.systems["dense"] == (pytest.approx(np.mean(rates)), min(rates), max(rates))
-    for system, figures in texts.systems.items():  # one phrasing: as in the tables
-        assert set(figures) == {phrased.pools[0].rows[2].systems[system].rate[0]}
+    assert row.by_phrasing["dense"] == (pytest.approx(np.mean(rates)), min(rates), max(rates))
+    for system, figures in texts.by_phrasing.items():  # one phrasing: as in the tables
+        assert set(figures) == {texts.rate(system)[0]}
     report = report_of(phrased, "", "", "", "")
     (table,) = [table for table in report.tables if table.title == "Hit rate over all phrasings of the instructions"]
-    assert table.rows[0][2:4] == [3, row.systems["dense"]] and table.rows[-1][0] == "average"
+    assert table.rows[0][2:4] == [3, row.by_phrasing["dense"]] and table.rows[-1][0] == "average"
     assert "2 judgments name items that are not in the index." in report.note
 
 
@@ -318,4 +327,4 @@ def test_unknown_judgments_are_counted(phrased):
     assert (row.queries, row.outside, row.without_positive) == (4, 2, 1)
     assert not any(other.outside for other in others)
     assert (row.queries_seen, row.queries_new) == (0, 3)  # what has no answer is neither
-    assert max(system.hit[50] for system in row.systems.values()) <= 0.75
+    assert row.systems["hit@50"].max() <= 0.75

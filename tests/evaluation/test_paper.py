@@ -92,13 +92,13 @@ def renamed(found, *names):
     def changed(pool: PoolFigures) -> PoolFigures:
         rows = []
         for number, (row, name) in enumerate(zip(pool.rows, names, strict=True)):
-            systems = dict(row.systems)
-            for system, rate in RATES.items():
-                systems[system] = replace(systems[system], rate=(rate - 0.4 * (number == 1), 0.0, 1.0))
-            rows.append(replace(row, dataset=name, systems=systems if pool.kind.items == "test" else row.systems))
+            systems = row.systems.copy()
+            if pool.kind.items == "test":
+                systems.loc[list(RATES), "rate"] = [rate - 0.4 * (number == 1) for rate in RATES.values()]
+            rows.append(replace(row, dataset=name, systems=systems))
         return replace(pool, rows=rows)
 
-    return replace(found, pools=[*map(changed, found.pools)], sweep=[*map(changed, found.sweep)])
+    return replace(found, searched=[*map(changed, found.searched)])
 
 
 def shown(found, name):
@@ -142,7 +142,7 @@ def test_captions_are_taken_in_the_local_pool_of_the_split(measured):
     assert [line[1] for line in lines] == ["dense search, the same encoder", "GENIUS", "GENIUS + re-rank"]
     for line, system in zip(lines, RATES, strict=True):
         assert line[0] == "drawn_mscoco (stands in for MSCOCO)" and line[2:4] == ["photographs", "here"]
-        assert [rate for rate, _, _ in line[4:7]] == [row.systems[system].hit[cut] for cut in (1, 5, 10)]
+        assert [rate for rate, _, _ in line[4:7]] == [row.figure(system, f"hit@{cut}") for cut in (1, 5, 10)]
         assert all(low <= rate <= high for rate, low, high in line[4:7])
         assert line[7:] == [row.queries, row.candidates]
     table = captions_table(lines)

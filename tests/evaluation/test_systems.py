@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from genius.evaluation import systems
-from genius.evaluation.queries import EncodedRow, read_queries
-from genius.evaluation.systems import SearchedPool, id_systems, search_by_ids
+from genius.evaluation.queries import encode, in_batches, read_queries
+from genius.evaluation.systems import CANDIDATES, SearchedPool, id_systems, search_by_ids
 from genius.metrics.hit_rate import MISS, Qrels
+from genius.schema import Modality
 
 STAGES = {  # by the first word of a system
     "scan": {"encode", "fuse", "scan", "rerank"},
@@ -33,12 +35,25 @@ def two_scans(monkeypatch):
 
 @pytest.fixture(scope="module")
 def encoded(engine, text_queries):
-    return EncodedRow.encode(engine, [text_queries[1][:3], text_queries[1][3:]])
+    return encode(engine, [text_queries[1][:3], text_queries[1][3:]])
 
 
 @pytest.fixture(scope="module")
 def whole(engine):
     return SearchedPool(engine, engine.pool, np.arange(engine.index.n))
+
+
+def of_system(found, name):
+    """What was found by a system, by column."""
+    return found[found["system"] == name].to_dict("list")
+
+
+def by_ids(*given):
+    return pd.concat(search_by_ids(*given))
+
+
+def stages(found, name):
+    return {stage for stage in systems.STAGES if found.loc[found["system"] == name, stage].notna().all()}
 
 
 def first_rank(order, wanted):
@@ -51,9 +66,9 @@ def positives(qrels, number):
 
 def test_dense_agrees_with_sorting_all_cosines_of_the_pool(engine, text_queries, encoded):
     qrels, pool = text_queries[0].qrels, np.arange(1, engine.index.n, 2)
-    cosines = encoded.embeddings.astype(np.float64) @ engine.index.embeddings[pool].astype(np.float64).T
+    cosines = encoded.embeddings.numpy().astype(np.float64) @ engine.index.embeddings[pool].astype(np.float64).T
     found = SearchedPool(engine, engine.index.pool(pool), pool).dense(encoded, qrels)
-    assert found.ranks["dense"].tolist() == [
+    assert found["rank"].tolist() == [
         first_rank(pool[np.argsort(-row, kind="stable")], positives(qrels, number))
         for number, row in enumerate(cosines)
     ]
@@ -68,15 +83,17 @@ def test_a_scan_agrees_with_sorting_all_distances(engine, whole, text_queries, e
         distances = ((z - vectors) ** 2).sum(1).round(4)  # equal IDs are at one distance
         order = sorted(rows, key=lambda row: (distances[row], tuple(codes[row]), row))
         expected.append(first_rank(order, positives(qrels, number)))
-    assert whole.by_ids(encoded, qrels, 1).ranks["scan"].tolist() == expected
+    (found,) = replace(whole, systems=["scan"]).search(encoded, qrels, [1])
+    assert of_system(found, "scan")["rank"] == expected
 
 
 def test_what_finds_every_item_and_is_re_ranked_equals_dense_search(whole, text_queries, encoded):
     qrels, n = text_queries[0].qrels, len(whole.rows)
-    found = whole.search(encoded, qrels, 500)
+    (found,) = whole.search(encoded, qrels, [500])
     for name in ("scan + re-rank", "beam + re-rank", "both + re-rank"):
-        assert found.ranks[name].tolist() == found.ranks["dense"].tolist()
-        assert found.beams[name].recalled.all() and found.beams[name].items.tolist() == [n] * len(qrels)
+        ranked = of_system(found, name)
+        assert ranked["rank"] == of_system(found, "dense")["rank"]
+        assert all(ranked["recall"]) and ranked["items"] == [n] * len(qrels)
 
 
 @pytest.mark.parametrize("system", id_systems(1))
@@ -85,16 +102,15 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
     qrels, queries = text_queries[0].qrels, text_queries[1]
     options = id_systems(beams)[system]
     served = engine.search(queries, options)
-    found = search_by_ids({system: options}, engine, engine.pool, EncodedRow.encode(engine, [queries]), qrels)
-    figures = found.beams[system]
+    found = of_system(by_ids({system: options}, engine, engine.pool, encode(engine, [queries]), qrels), system)
     expected = [
         first_rank([hit.row for hit in result.hits], positives(qrels, number)) for number, result in enumerate(served)
     ]
-    assert found.ranks[system].tolist() == expected
-    assert figures.items.tolist() == [result.candidates for result in served]
-    assert figures.recalled.tolist() == [rank != MISS for rank in expected]
-    assert figures.first_code.tolist() == [result.first_code_probabilities.argmax() for result in served]
-    assert figures.scored.tolist() == [result.decoded for result in served]
+    assert found["rank"] == expected
+    assert found["items"] == [result.candidates for result in served]
+    assert found["recall"] == [rank != MISS for rank in expected]
+    assert found["first code"] == [result.first_code_probabilities.argmax() == Modality.IMAGE for result in served]
+    assert found["scored"] == [result.decoded for result in served]
 
 
 def test_the_systems_are_what_their_names_say():
@@ -114,7 +130,7 @@ def test_the_systems_are_what_their_names_say():
 
 def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text_queries, encoded, monkeypatch):
     qrels, options = text_queries[0].qrels, id_systems(4)["beam"]
-    expected = search_by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
+    expected = by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
     sizes, retrieve = [], engine.retrieve
 
     def spy(batch, *rest):
@@ -123,44 +139,46 @@ def test_the_engines_batch_size_is_used_and_does_not_change_results(engine, text
 
     monkeypatch.setattr(engine, "retrieve", spy)
     monkeypatch.setattr(systems, "batch_size", lambda beams: beams // 2)
-    found = search_by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
-    assert sizes == [2, 1, 1]  # of 3 + 1 that were encoded together
-    assert found.ranks["beam"].tolist() == expected.ranks["beam"].tolist()
-    assert found.beams["beam"].recalled.tolist() == expected.beams["beam"].recalled.tolist()
-    assert [len(part.embeddings) for part in encoded.split(2)] == sizes
+    found = by_ids({"beam": options}, engine, engine.pool, encoded, qrels)
+    assert sizes == [2, 2]  # of 3 + 1 that were encoded together
+    for column in ("query", "rank", "recall"):
+        assert of_system(found, "beam")[column] == of_system(expected, "beam")[column]
+    assert [len(part.embeddings) for part in in_batches(encoded, 3)] == [3, 1]
 
 
 def test_systems_that_differ_in_the_order_of_candidates_share_a_search(engine, text_queries, encoded, monkeypatch):
     qrels, systems_ = text_queries[0].qrels, id_systems(4)
     expected = {
-        name: search_by_ids({name: options}, engine, engine.pool, encoded, qrels) for name, options in systems_.items()
+        name: by_ids({name: options}, engine, engine.pool, encoded, qrels) for name, options in systems_.items()
     }
     searched, retrieve = [], engine.retrieve
     monkeypatch.setattr(engine, "retrieve", lambda *given: searched.append(given[1].mode) or retrieve(*given))
-    found = search_by_ids(systems_, engine, engine.pool, encoded, qrels)
-    assert sorted(searched[:: len(encoded.batches)]) == ["both", "generate", "generate", "scan"]  # to the end once
+    found = by_ids(systems_, engine, engine.pool, encoded, qrels)
+    assert sorted(searched) == ["both", "generate", "generate", "scan"]  # to the end once
     for name, alone in expected.items():
-        assert found.ranks[name].tolist() == alone.ranks[name].tolist()
-        assert repr(found.beams[name]) == repr(alone.beams[name]) and {*found.milliseconds[name]} == STAGES[name[:4]]
+        for column in ("rank", *CANDIDATES):
+            assert of_system(found, name)[column] == of_system(alone, name)[column]
+        assert stages(found, name) == STAGES[name[:4]]
 
 
 def test_a_positive_outside_the_pool_is_a_miss_everywhere(engine, text_queries, encoded):
     outside = int(text_queries[0].qrels.rows[0])
     rows = np.setdiff1d(np.arange(engine.index.n), [outside])
     qrels = Qrels.from_lists([[outside]] * len(encoded.z))
-    found = SearchedPool(engine, engine.index.pool(rows), rows).search(encoded, qrels, 30)
-    assert all((ranks == MISS).all() for ranks in found.ranks.values())
-    assert not any(figures.recalled.any() for figures in found.beams.values())
+    (found,) = SearchedPool(engine, engine.index.pool(rows), rows).search(encoded, qrels, [30])
+    assert (found["rank"] == MISS).all() and not found["recall"].dropna().any()
 
 
 def test_every_system_is_timed_by_stage_and_chosen_ones_are_searched_alone(whole, text_queries, encoded):
-    found = whole.search(encoded, text_queries[0].qrels, 4)
-    assert {system: set(stages) for system, stages in found.milliseconds.items()} == {
+    qrels = text_queries[0].qrels
+    (found,) = whole.search(encoded, qrels, [4])
+    assert {system: stages(found, system) for system in found["system"].unique()} == {
         "dense": {"encode", "scan"},
         **{name: STAGES[name[:4]] for name in id_systems(4)},
     }
-    assert all(value > 0 for stages in found.milliseconds.values() for value in stages.values())
-    chosen = replace(whole, systems=("beam", "dense")).search(encoded, text_queries[0].qrels, 4)
-    assert {name: ranks.tolist() for name, ranks in chosen.ranks.items()} == {
-        name: found.ranks[name].tolist() for name in ("dense", "beam")
-    }
+    assert (found[list(systems.STAGES)].fillna(1) > 0).all(axis=None)
+    few, more = replace(whole, systems=("beam", "dense")).search(encoded, qrels, [4, 5])
+    for chosen in (few, more):
+        assert chosen["system"].unique().tolist() == ["dense", "beam"]
+    for name in ("dense", "beam"):
+        assert of_system(few, name)["rank"] == of_system(found, name)["rank"]

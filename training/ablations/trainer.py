@@ -151,7 +151,8 @@ class Trainer:
             for beams, scope in itertools.product(options.beams, SCOPES):
                 figures = evaluation.pool(scope, SPLIT, beams).row(queries.row.task, queries.row.dataset)
                 for reranked, system in SYSTEMS.items():
-                    rates[search_name(scope, beams, reranked)] = figures.systems[system].hit
+                    hits = {cut: figures.figure(system, f"hit@{cut}") for cut in CUTS}
+                    rates[search_name(scope, beams, reranked)] = hits
             results.append(Result(row, queries.row.dataset, rates))
         remove_folder(work / training.key)
         return results

@@ -16,16 +16,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
 from genius.errors import UserError
 from genius.evaluation.arguments import add_beams, command_line, evaluation_parser, opened
-from genius.evaluation.figures import PoolFigures, SearchedRow, pool_figures
+from genius.evaluation.figures import PoolFigures, pool_figures, row_figures
 from genius.evaluation.pools import PoolKind
-from genius.evaluation.queries import EncodedSplit, read_queries, training_targets
+from genius.evaluation.queries import EncodedSplit, in_batches, read_queries, training_targets
 from genius.evaluation.report import averages_table, by_row, differences_table, hit_table
-from genius.evaluation.systems import RowResults, SearchedPool, id_systems, search_by_ids
+from genius.evaluation.systems import SearchedPool, found_lines, id_systems, search_by_ids
 from genius.metrics.hit_rate import MISS
 from genius.models.ranker import Ranker
 from genius.reports import Column, Report, version
@@ -62,7 +63,7 @@ def candidate_lists(engine: Engine, queries: EncodedSplit, beams: int) -> tuple[
     options, batches, codes = SearchOptions(beams=beams), [], []
     for query_set, row in zip(queries.sets, queries.rows, strict=True):
         start = 0
-        for batch in row.split(batch_size(beams)):
+        for batch in in_batches(row, batch_size(beams)):
             found = engine.retrieve(batch, options)
             candidates, parts = found.candidates, engine.retriever.ranker_parts(found).cpu()
             batches.append((candidates, parts, query_set.qrels.contains(candidates.query + start, candidates.row)))
@@ -114,14 +115,15 @@ def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: i
         WITHOUT: lists.ranks(fitted(lists, seed, (DECODER, FIRST_CODE))),
         WHOLE: ranks_by_whole_ids(engine, queries, lists, codes, everything, seed),
     }
-    searched, rows = [], np.arange(engine.index.n)
+    measured, rows = [], np.arange(engine.index.n)
+    compared = COMPARED + [(name, "dense") for name in (*systems, *of_both)]
     for number, (query_set, row) in enumerate(zip(queries.sets, queries.rows, strict=True)):
-        found = SearchedPool(engine, engine.pool, rows).dense(row, query_set.qrels)
-        found |= search_by_ids(systems, engine, engine.pool, row, query_set.qrels)
-        found |= RowResults({name: ranks[lists.row == number] for name, ranks in of_both.items()})
-        searched.append(SearchedRow(query_set, engine.index, rows, targets, found))
-    against = [(name, "dense") for name in (*systems, *of_both)]
-    return pool_figures(PoolKind("global", "indexed"), beams, searched, seed, [*COMPARED, *against])
+        dense = SearchedPool(engine, engine.pool, rows).dense(row, query_set.qrels)
+        by_ids = search_by_ids(systems, engine, engine.pool, row, query_set.qrels)
+        ranked = [found_lines(name, ranks[lists.row == number]) for name, ranks in of_both.items()]
+        found, rng = pd.concat([dense, *by_ids, *ranked], ignore_index=True), np.random.default_rng((seed, number))
+        measured.append(row_figures(found, query_set, rows, targets, rng, compared))
+    return pool_figures(PoolKind("global", "indexed"), beams, measured)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -134,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sets = read_queries(collection, engine.index, given.split, limit=given.limit, seed=given.seed, answerable=True)
     queries = EncodedSplit.encode(engine, collection, sets)
     pool = measure(engine, queries, training_targets(collection, engine.index), given.beams, given.seed)
-    names = [name for name in pool.average.systems if name != "dense"]
+    names = pool.average.systems.index.drop("dense")
     columns = {Column(name, "%"): lambda row, name=name: row.differences[f"{name} − dense"] for name in names}
     against = by_row("Hit rate less that of dense search, by row", pool, columns, "In percentage points.")
     note = NOTE.strip().format(

@@ -17,7 +17,7 @@ import torch
 from PIL import Image, ImageOps
 
 from genius.errors import UserError
-from genius.evaluation.queries import EncodedSplit
+from genius.evaluation.queries import EncodedSplit, in_batches
 from genius.evaluation.speed.systems import DENSE, MAX_ITEMS, SYSTEMS, K, System, dense_of_run, ids_of_run
 from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
@@ -176,7 +176,7 @@ def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
     """Hit rate at CUT, the mean over (task, dataset) rows."""
     rates = []
     for row, query_set in zip(queries.rows, queries.sets, strict=True):
-        ranked = np.concatenate([system.search(batch) for batch in row.split(BATCH)])
+        ranked = np.concatenate([system.search(batch) for batch in in_batches(row, BATCH)])
         rates.append(hit_rate(first_hits(ranked, query_set.qrels), CUT))
     return float(np.mean(rates))
 

@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -47,10 +48,10 @@ def test_the_figures_of_both_are_those_of_the_search_that_is_served(engine, quer
     pool = worth.measure(engine, queries, np.zeros(engine.index.n, dtype=bool), BEAMS, 0)
     for query_set, row, figures in zip(queries.sets, queries.rows, pool.rows, strict=True):
         systems = {name: id_systems(BEAMS, True)[name] for name in ("both + ranker", "both + re-rank", "scan + ranker")}
-        served = search_by_ids(systems, engine, engine.pool, row, query_set.qrels)
-        for name, ranks in served.ranks.items():
-            assert figures.systems[name].rate[0] == (ranks <= figures.cut).mean()
-            dense = figures.systems["dense"].rate[0]
+        served = pd.concat(search_by_ids(systems, engine, engine.pool, row, query_set.qrels))
+        for name, ranks in served.groupby("system")["rank"]:
+            assert figures.rate(name)[0] == (ranks <= figures.cut).mean()
+            dense = figures.rate("dense")[0]
             assert figures.differences[f"{name} − dense"][0] == pytest.approx((ranks <= figures.cut).mean() - dense)
 
 
