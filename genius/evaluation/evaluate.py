@@ -163,9 +163,7 @@ def measure_phrasings(pool: SearchedPool, collection: Collection, queries: Query
         (found,) = chosen.search(encoded, rephrased.qrels, [beams])
         for system, hits in (found["rank"] <= cut).groupby(found["system"], sort=False):
             rates[system].append(float(hits.mean()))
-    by_phrasing = {
-        system: (float(np.mean(each)), min(each), max(each)) for system, *each in zip(rates[0].index, *rates)
-    }
+    by_phrasing = {system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()}
     return {"phrasings": count, "by_phrasing": by_phrasing}
 
 

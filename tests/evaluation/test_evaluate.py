@@ -226,7 +226,8 @@ def test_intervals_contain_their_rate_depend_on_the_seed_and_are_narrower_for_ma
     ]
     for rate, low, high in [*map(first.rate, first.systems.index), *first.differences.values()]:
         assert low <= rate <= high
-    assert hits(first) == hits(again) != hits(other) and first.differences == again.differences
+    assert hits(first) == hits(again) and first.differences == again.differences
+    assert (first.draws["beam"] != other.draws["beam"]).any()
     assert first.rate("beam") == pytest.approx(other.rate("beam"), abs=0.13)
     many = pool_figures(GLOBAL, 1, [searched(*FOUR_QUERIES, seed=seed) for seed in range(25)])
 

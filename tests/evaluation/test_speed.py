@@ -143,7 +143,7 @@ def test_the_modes_on_a_run_find_what_the_engine_serves(engine, collection, quer
 def test_dense_search_on_a_run_finds_the_highest_cosines(engine, queries):
     embeddings = engine.index.embeddings.astype(np.float32)
     best = [
-        [np.argsort(-cosines, kind="stable").tolist() for cosines in row.embeddings @ embeddings.T]
+        [np.argsort(-cosines, kind="stable").tolist() for cosines in row.embeddings.numpy() @ embeddings.T]
         for row in queries.rows
     ]
     dense = dense_of_run(engine)
