@@ -22,7 +22,6 @@ from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.index.store import PART, Index
 from genius.index.update import append
-from genius.index.writing import write_index
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion, FusionConfig
@@ -32,7 +31,7 @@ from genius.run import Run
 from training import features
 from training.command_line import Arguments
 from training.image_augmentation import open_item_image
-from training.index import instructions_for
+from training.index import instructions_for, publish_index
 from training.pairs import CandidateTable
 from training.settings import Settings
 
@@ -93,27 +92,24 @@ def index_block(
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
     with torch.inference_mode():
         fused = fusion(files.features(rows).to(arguments.device)).half().cpu().numpy()
-    codes = quantize_all(fused, candidates.modalities[rows], quantizer)
-    distances, embeddings = squared_distances(fused, codes, quantizer), files.embedding[rows]
+    embeddings, modalities = files.embedding[rows], candidates.modalities[rows]
     if index:
+        codes = quantize_all(fused, modalities, quantizer)
+        distances = squared_distances(fused, codes, quantizer)
         trained = index.config.trained == index.n  # else somebody has added others meanwhile
         append(run, index, items, codes, distances, embeddings, collection.image_path, trained)
         return
-
-    def write(folder) -> None:
-        write_index(
-            folder,
-            items,
-            codes,
-            embeddings,
-            quantizer.config.code_sizes,
-            image_path=collection.image_path,
-            instructions=instructions_for(candidates.keys, collection),
-            thumbnail_side=arguments.settings.index.thumbnail_side,
-            distances=distances,
-        )
-
-    run.publish(PART, write, ("encoder", "fusion", "quantizer"))
+    publish_index(
+        run,
+        items,
+        quantizer,
+        fused,
+        embeddings,
+        modalities,
+        image_path=collection.image_path,
+        instructions=instructions_for(candidates.keys, collection),
+        thumbnail_side=arguments.settings.index.thumbnail_side,
+    )
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
         tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")

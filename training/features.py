@@ -33,11 +33,8 @@ from training.stage import stage_command
 from training.tower_features import Tower, known_features, look_up
 
 
-def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> None:
-    """Compute the shards that are missing from the feature files; every process takes its part of them.
-
-    splits: whose queries are encoded, beside the candidates.
-    """
+def train(arguments: Arguments) -> None:
+    """Compute the shards that are missing from the feature files; every process takes its part of them."""
     settings, seed = arguments.settings.features, arguments.settings.seed
     run = Run(arguments.run)
     collection = training_collection(arguments.collection, arguments.settings, run)
@@ -50,10 +47,8 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
         )
     encoder.check()
     candidates = CandidateTable.read(collection)
-    sets = {split: Pairs.read(collection, split, candidates) for split in splits}
-    cache = EncoderFeatureCache()
-    if sets:
-        cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
+    sets = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
+    cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
     def fill(name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int) -> int:
@@ -64,8 +59,7 @@ def train(arguments: Arguments, splits: Sequence[str] = ("train", "val")) -> Non
     started = time.perf_counter()
     inputs = ((item.image, [item.text]) for item in collection.all_candidates())
     encoded = fill("candidates", facts(run, candidates.content_digest, seed), inputs, len(candidates), 1)
-    if sets:
-        cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
+    cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
         inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed))

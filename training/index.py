@@ -5,9 +5,10 @@
 What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
 from genius.files import remove_folder
 from genius.index.layout import Instruction
-from genius.index.segments import ConcatenatedArray
-from genius.index.writing import UnreadableImages, write_index
+from genius.index.segments import ConcatenatedArray, Vectors
+from genius.index.store import PART
+from genius.index.writing import write_index
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
@@ -59,35 +61,47 @@ def train(arguments: Arguments) -> None:
             settings,
         ),
     )
+    forget_stage(run, "index")
+    publish_index(
+        run,
+        pool_items(collection, settings.pool),
+        quantizer,
+        fused,
+        embeddings,
+        modalities,
+        image_path=collection.image_path,
+        instructions=instructions_for(keys, collection),
+        thumbnail_side=settings.thumbnail_side,
+        resume_folder=resume_folder,
+    )
+    remove_folder(resume_folder.parent)
+    print(f"index: {len(modalities)} items")
+
+
+def publish_index(
+    run: Run,
+    items: Iterable[Item],
+    quantizer: ResidualQuantizer,
+    fused: Vectors,
+    embeddings: Vectors,
+    modalities: np.ndarray,
+    **options: Any,
+) -> None:
+    """Publish an index of n items by their fused features (n, d), embeddings (n, d) and modalities (n,).
+
+    options: of `write_index`.
+    """
     codes = quantize_all(fused, modalities, quantizer)
     distances = squared_distances(fused, codes, quantizer)
-    instructions = instructions_for(keys, collection)
 
     def write(folder: Path) -> None:
-        unreadable = write_index(
-            folder,
-            pool_items(collection, settings.pool),
-            codes,
-            embeddings,
-            quantizer.config.code_sizes,
-            image_path=collection.image_path,
-            instructions=instructions,
-            thumbnail_side=settings.thumbnail_side,
-            distances=distances,
-            resume_folder=resume_folder,
-        )
-        print_unreadable(unreadable)
+        sizes = quantizer.config.code_sizes
+        unreadable = write_index(folder, items, codes, embeddings, sizes, distances=distances, **options)
+        if unreadable.count:
+            print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
+            print(*unreadable.examples, sep="\n")
 
-    forget_stage(run, "index")
-    run.publish("index", write, ("encoder", "fusion", "quantizer"))
-    remove_folder(resume_folder.parent)
-    print(f"index: {len(codes)} items")
-
-
-def print_unreadable(unreadable: UnreadableImages) -> None:
-    if unreadable.count:
-        print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
-        print(*unreadable.examples, sep="\n")
+    run.publish(PART, write, ("encoder", "fusion", "quantizer"))
 
 
 def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instruction]:

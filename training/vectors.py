@@ -8,7 +8,6 @@ Shapes: n vectors, d dim.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,18 +16,15 @@ import numpy as np
 from genius.collections.arrow import MANIFEST, dataset_batches, unpack
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.collections.vectors import open_vectors, vector_items
-from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
 from genius.files import remove_folder, write_array
-from genius.index.store import PART
-from genius.index.writing import write_index
 from genius.models.absent import NoEncoder, NoEncoderConfig
 from genius.models.encoder import Encoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from training.block_index import publish_codes
 from training.checkpoint import files_stamp
-from training.index import print_unreadable
+from training.index import publish_index
 from training.maps import draw_vectors
 from training.presets import SMALL, settings_for
 from training.renewal import READ
@@ -62,18 +58,9 @@ def index_vectors(
         run.publish("encoder", encoder.save)
         publish_codes(run, embeddings, modalities, settings)
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-        codes = quantize_all(embeddings, modalities, quantizer)
-        write = partial(
-            write_index,
-            items=vector_items(table, n, []),
-            codes=codes,
-            embeddings=embeddings,
-            code_sizes=quantizer.config.code_sizes,
-            image_path=table.parent.joinpath if table else None,
-            instructions=[],
-            distances=squared_distances(embeddings, codes, quantizer),
-        )
-        run.publish(PART, lambda folder: print_unreadable(write(folder)), ("encoder", "fusion", "quantizer"))
+        items, image_path = vector_items(table, n, []), table.parent.joinpath if table else None
+        given = quantizer, embeddings, embeddings, modalities
+        publish_index(run, items, *given, image_path=image_path, instructions=[])
     remove_folder(work)
     draw_vectors(run, file.stem, seed)
     run.record(**{READ: now}, collection=str(file.resolve()), preset="vectors")

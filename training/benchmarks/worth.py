@@ -12,8 +12,10 @@ row and on average, with 95 % intervals, and writes RUN/reports/worth.json and .
 Shapes: q queries, t candidates of all queries together, p parts, d dim, M levels.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -126,7 +128,7 @@ def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: i
     return pool_figures(PoolKind("global", "indexed"), beams, measured)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
     parser = evaluation_parser(MODULE, __doc__)
     add_beams(parser)
     given = parser.parse_args(arguments)
@@ -150,4 +152,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    run_alone(main)
+    run_alone(partial(main, sys.argv[1:]))
