@@ -18,7 +18,6 @@ import io
 import itertools
 import math
 import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -254,85 +253,69 @@ class Painter:
         return SourceImage(path, hashlib.sha256(data).digest(), frozenset((split,)), asdict(scene))
 
 
-class Described:
-    """Candidates with the factors that describe them."""
+def having(candidates: Sequence[Candidate], mention: Mention) -> list[Candidate]:
+    """The candidates that have all these factors."""
+    return [candidate for candidate in candidates if mention.items() <= candidate.source.items()]
 
-    def __init__(self) -> None:
-        self._candidates: list[Candidate] = []
-        self._having: dict[tuple[str, str | int], set[int]] = defaultdict(set)  # numbers of candidates by factor
 
-    def add(self, factors: Mention, candidate: Candidate) -> None:
-        for factor in factors.items():
-            self._having[factor].add(len(self._candidates))
-        self._candidates.append(candidate)
-
-    def having(self, mention: Mention) -> list[Candidate]:
-        """The candidates that have all these factors."""
-        return self._numbered(set.intersection(*(self._having[factor] for factor in mention.items())))
-
-    def true_of(self, factors: Mention) -> list[Candidate]:
-        """The candidates that have only these factors."""
-        wrong = [numbers for factor, numbers in self._having.items() if factor not in factors.items()]
-        return self._numbered(set(range(len(self._candidates))).difference(*wrong))
-
-    def _numbered(self, numbers: set[int]) -> list[Candidate]:
-        return [self._candidates[number] for number in sorted(numbers)]
+def true_of(candidates: Sequence[Candidate], factors: Mention) -> list[Candidate]:
+    """The candidates that have only these factors."""
+    return [candidate for candidate in candidates if candidate.source.items() <= factors.items()]
 
 
 def captions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
     """A picture and two captions of each scene."""
-    rng, images, texts, pictures = painter.rng, Described(), Described(), []
+    rng, images, texts, pictures = painter.rng, [], [], []
     for scene in scenes:
         pictures.append(painter.paint(scene, split))
-        images.add(asdict(scene), draft.candidate((0,), (split,), image=pictures[-1]))
+        images.append(draft.candidate((0,), (split,), image=pictures[-1]))
         for _ in range(2):
             mention = mentioned(scene, rng)
-            texts.add(mention, draft.candidate((3,), (split,), caption(mention, rng), source=dict(mention)))
+            texts.append(draft.candidate((3,), (split,), caption(mention, rng), source=dict(mention)))
     for scene, shown in zip(scenes, pictures, strict=True):
         for _ in range(2 if split == "train" else 1):
             mention = mentioned(scene, rng)
-            draft.ask(0, split, images.having(mention), caption(mention, rng))
-        draft.ask(3, split, texts.true_of(asdict(scene)), image=shown)
+            draft.ask(0, split, having(images, mention), caption(mention, rng))
+        draft.ask(3, split, true_of(texts, asdict(scene)), image=shown)
 
 
 def questions(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
     """Two answers about each scene, alone and beside a picture; questions that describe the scene or show it."""
-    rng, texts, pages, answers = painter.rng, Described(), Described(), []
+    rng, texts, pages, answers = painter.rng, [], [], []
     for scene in scenes:
         page = painter.paint(scene, split)
         answers.append([(asked, mentioned(scene, rng, asked)) for asked in rng.sample(list(QUESTIONS), 2)])
         for asked, mention in answers[-1]:
-            text, source = answer(asked, mention), dict(mention) | {"asked": asked}
-            texts.add(source, draft.candidate((1, 6), (split,), text, source=source))
-            source = asdict(scene) | {"asked": asked}
-            pages.add(source, draft.candidate((2, 8), (split,), text, page, source))
+            text, named, shown = answer(asked, mention), dict(mention), asdict(scene)
+            texts.append(draft.candidate((1, 6), (split,), text, source=named | {"asked": asked}))
+            pages.append(draft.candidate((2, 8), (split,), text, page, shown | {"asked": asked}))
     for scene, of_scene in zip(scenes, answers, strict=True):
         photo = painter.paint(scene, split)
         for asked, mention in of_scene:
             named = {factor: value for factor, value in mention.items() if factor != asked} | {"asked": asked}
             shown = asdict(scene) | {"asked": asked}
-            draft.ask(1, split, texts.having(named), question(asked, mention))
-            draft.ask(2, split, pages.having(named), question(asked, mention))
-            draft.ask(6, split, texts.true_of(shown), question(asked), photo)
-            draft.ask(8, split, pages.having(shown), question(asked), photo)
+            draft.ask(1, split, having(texts, named), question(asked, mention))
+            draft.ask(2, split, having(pages, named), question(asked, mention))
+            draft.ask(6, split, true_of(texts, shown), question(asked), photo)
+            draft.ask(8, split, having(pages, shown), question(asked), photo)
 
 
 def changes(draft: Draft, painter: Painter, split: str, scenes: Sequence[Scene]) -> None:
     """Framed pictures: each scene elsewhere, and with two changes, each of which hides the other's target."""
-    rng, images, edits = painter.rng, Described(), []
+    rng, images, edits = painter.rng, [], []
     for scene in scenes:
         elsewhere = scene.changed(rng, ("position", "background"), split)
         edits.append([scene.changed(rng, rng.sample(list(FACTORS), rng.choice((1, 2))), split) for _ in range(2)])
         for target in (elsewhere, *edits[-1]):
-            images.add(asdict(target), draft.candidate((4, 7), (split,), image=painter.paint(target, split)))
+            images.append(draft.candidate((4, 7), (split,), image=painter.paint(target, split)))
     for scene, edited in zip(scenes, edits, strict=True):
         shown, factors = painter.paint(scene, split), asdict(scene)
         same = {factor: factors[factor] for factor in ("shape", "colour", "number", "size")}
-        draft.ask(4, split, images.having(same), image=shown)
+        draft.ask(4, split, having(images, same), image=shown)
         for target in edited:
             different = dict(asdict(target).items() - factors.items())
             ordered = {factor: different[factor] for factor in FACTORS if factor in different}
-            draft.ask(7, split, images.having(asdict(target)), change(ordered), shown)
+            draft.ask(7, split, having(images, asdict(target)), change(ordered), shown)
 
 
 def mentioned(scene: Scene, rng: random.Random, also: str = "shape") -> Mention:
