@@ -8,6 +8,7 @@ a new measurement needs no change there. A report that is read may be a stranger
 """
 
 import subprocess
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, field
 from importlib import metadata
@@ -162,6 +163,12 @@ class Report:
         for table in self.tables:
             parts += [f"## {table.title}", table.note, _markdown_table(table)]
         return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def read_notes(file: Path) -> dict[str, str]:
+    """The texts of a TOML file by their names, each in one line."""
+    texts = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {name: " ".join(text.split()) for name, text in texts.items()}
 
 
 def version(run: Path | None = None) -> str:

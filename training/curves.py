@@ -12,21 +12,13 @@ from genius.errors import UserError
 from genius.evaluation.report import health_table
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table, version
 from genius.run import Run
+from training import NOTES
 from training.distributed import is_main
 
 CURVES, HEALTH = "reports/training.json", "reports/health.json"
 VALIDATION = "val_"  # starts the name of a rate of validation queries; other figures are losses
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
 COMMAND = "python -m training COLLECTION RUN"
-CURVES_NOTE = (
-    "How the parts of the model learned. The loss (the error) should fall; validation (how often it is right on "
-    "questions it did not learn from) should rise. An epoch is one pass over all data."
-)
-HEALTH_NOTE = (
-    "How well the IDs of the training items distinguish them, and how many of the codes of each level are in use.\n\n"
-    "*Items alone*: share of the items whose ID no other has. *Validation hit@5*: of validation queries, by fused "
-    "features and by quantized ones; the difference is what quantization costs."
-)
 
 Epoch = dict[str, float]
 
@@ -76,7 +68,7 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
                 plots.append(_curves_plot(f"{stage.capitalize()}: {kind}", epochs, of_kind, kind == "validation"))
         seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
         durations.append(f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s")
-    return Report("Training", f"{CURVES_NOTE}\n\n{'; '.join(durations)}.", COMMAND, version, tables, plots)
+    return Report("Training", f"{NOTES['curves']}\n\n{'; '.join(durations)}.", COMMAND, version, tables, plots)
 
 
 def _shown(name: str) -> str:
@@ -116,7 +108,8 @@ def health_report(health: Mapping[str, Any], version: str) -> Report:
     rows: list[list[Cell]] = [[_shown(name), value] for name, value in health.items() if name != "levels"]
     ids = Table("IDs", [Column("figure"), Column("value", digits=4)], rows)
     alone = f"{100 * health['items_alone']:.1f} % of the items have an ID of their own"
-    return Report("Codes", HEALTH_NOTE, COMMAND, version, [ids, health_table(health)], headline=alone)
+    note = f"{NOTES['health_lead']}\n\n{NOTES['health']}"
+    return Report("Codes", note, COMMAND, version, [ids, health_table(health)], headline=alone)
 
 
 def read_health(run: Run) -> dict[str, float]:

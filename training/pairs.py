@@ -12,10 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from genius.collections.keys import id_key
-from genius.collections.layout import MIN_QUERIES
-from genius.collections.mbeir import Collection
+from genius.collections.layout import INSTRUCTIONS, MIN_QUERIES
+from genius.collections.mbeir import BenchmarkRow, Collection
 from genius.encoding.features import EncoderInput
 from genius.errors import UserError
+from genius.evaluation.queries import phrasings_of, select_rows
 from genius.schema import Modality
 from genius.texts import query_text
 from genius.trie.ids import expand_ranges
@@ -96,15 +97,9 @@ class Pairs:
                         f"candidate; find its line with: python -m genius.collections --check {collection.root}"
                     )
                 target = Modality(int(candidates.modalities[query_positives[0]]))
-                key = (row.dataset_id, query.modality, target)
-                if key not in phrasings:
-                    raise UserError(
-                        f"{collection.root}/instructions/query_instructions.tsv has no instruction for "
-                        f"dataset {row.dataset_id}, {query.modality.mbeir} to {target.mbeir}; add a line"
-                    )
                 texts.append(query.text)
                 images.append(query.image)
-                instructions.append(phrasings[key])
+                instructions.append(phrasings_of(query, target, row, phrasings, INSTRUCTIONS.name))
                 rows.append(number)
                 positives.extend(query_positives)
                 lengths.append(len(query_positives))
@@ -159,24 +154,13 @@ class Pairs:
         return mask
 
     def row_mask(self, row_names: Sequence[str]) -> np.ndarray:
-        """(q,) bool: the query is of one of these benchmark rows; all queries are if none is named.
+        """(q,) bool: the query is of one of these benchmark rows, see `select_rows` of the evaluation.
 
-        row_names: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks.
         Raises UserError for a name without queries, and if they are too few to train on.
         """
-        if not row_names:
-            return np.ones(len(self), dtype=bool)
-        names_of_row = [{dataset, f"{task}:{dataset}"} for task, dataset in zip(self.tasks, self.datasets, strict=True)]
-        with_queries = np.unique(self.rows)
-        if unknown := set(row_names) - set().union(*(names_of_row[row] for row in with_queries)):
-            pairs = sorted((self.tasks[row], self.datasets[row]) for row in with_queries)
-            choices = ", ".join(f"{task}:{dataset}" for task, dataset in pairs)
-            raise UserError(
-                f"there are no queries of the row {min(unknown)!r} in a split that training needs; choose from "
-                f"{choices}, or name a dataset for all of its tasks"
-            )
-        selected = [row for row, names in enumerate(names_of_row) if names & set(row_names)]
-        mask = np.isin(self.rows, selected)
+        with_queries = {row: BenchmarkRow(row, self.tasks[row], self.datasets[row]) for row in np.unique(self.rows)}
+        selected = select_rows(list(with_queries.values()), row_names)
+        mask = np.isin(self.rows, [number for number, row in with_queries.items() if row in selected])
         if mask.sum() < MIN_QUERIES:
             raise UserError(
                 f"the rows {', '.join(row_names)} have {mask.sum()} query in a split that training needs; expected at "

@@ -1,1 +1,7 @@
-"""Reports of a run: hit rates compared with dense search, intervals, code statistics, costs and times."""
+"""Measures how well a run finds things: see README.md for the commands."""
+
+from pathlib import Path
+
+from genius.reports import read_notes
+
+NOTES = read_notes(Path(__file__).with_name("report_notes.toml"))  # what reports say about their figures

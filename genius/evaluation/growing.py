@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation import NOTES
 from genius.evaluation.arguments import add_beams, command_line, evaluation_parser, opened, parse_integers
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import EncodedSplit, TargetGroups, training_targets
@@ -33,16 +34,6 @@ from genius.search.engine import Engine
 MODULE = "genius.evaluation.growing"
 SYSTEMS = ("dense", "scan", "beam", "beam + re-rank")
 RANKED = "both + ranker"  # also measured where the run has a ranker
-LEAD = "How well items are found that were added after training, beside those that training asked for."
-NOTE = (
-    "Hit rate at 5, at 10 for Fashion200K and FashionIQ. *present*: queries answered by items that are also positives "
-    "of training queries. *added*: by items that are not. *Of dense*: the last system as a share of dense search for "
-    "the same queries; the encoder behind both was also trained on the present items."
-)
-SELF_QUERIES = (
-    " The decoder of this run learned every candidate as its own query, including added ones, but not their labeled "
-    "queries. To measure items that it never saw, train with `--set decoder.self_queries=false`."
-)
 
 
 def split_by_target(queries: EncodedSplit, targets: np.ndarray) -> dict[str, np.ndarray]:
@@ -111,8 +102,10 @@ def main(arguments: list[str]) -> None:
     engine, collection = opened(given)
     queries = EncodedSplit.read(engine, collection, given.split, given.limit, given.seed)
     table = measure(engine, collection, queries, fractions, given.beams, given.seed)
-    settings = f"{LEAD}\n\n{given.split} queries, {given.beams} beams, seed {given.seed}. {NOTE}"
-    note = settings + SELF_QUERIES * engine.run.settings.decoder.self_queries
+    settings = f"{given.split} queries, {given.beams} beams, seed {given.seed}. {NOTES['growing']}"
+    note = f"{NOTES['growing_lead']}\n\n{settings}"
+    if engine.run.settings.decoder.self_queries:
+        note += f" {NOTES['growing_self_queries']}"
     report = Report("Items added after training", note, command_line(MODULE, arguments), version(given.run), [table])
     report.save(given.run / "reports" / "growing.json")
 

@@ -23,6 +23,7 @@ from typing import Any
 from genius.collections.layout import TASKS
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
+from genius.evaluation import NOTES
 from genius.evaluation.arguments import command_line
 from genius.evaluation.evaluate import Evaluation, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
@@ -44,16 +45,6 @@ CAPTION_SYSTEMS = {
     "beam + re-rank": RERANKED,
     "both + ranker": f"{GENIUS}, both + ranker (ours)",
 }
-CAPTIONS_NOTE = (
-    "Recall, which is the hit rate, of captions among the images of their own set. The paper's figures are of the real "
-    "sets, with CLIP ViT-L/14; ours are of the sets that are named, so differences between methods can be compared, "
-    "and rates cannot. † trained on another collection."
-)
-SAME_DATA = "The paper's rows, M-BEIR's."
-OTHER_DATA = (
-    "The same tasks on other data: the paper's rows are M-BEIR's, with CLIP ViT-L/14 and 5.6 million candidates, so "
-    "shares of dense search can be compared and hit rates cannot."
-)
 
 
 @dataclass(frozen=True)
@@ -167,11 +158,8 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
             columns.append(Column(dense.replace(": ", ": of "), digits=2))
             for line, rate, whole in zip(cells, side[reranked], side[dense], strict=True):
                 line.append(rate / whole if whole else None)
-    note = (
-        f"{SAME_DATA if all(paper.holds(row.dataset) for row in rows) else OTHER_DATA} {pool.kind.scope.capitalize()} "
-        f"pools, {pool.kind.items} items. *Of*: re-ranked results as a share of dense search; in the last line of the "
-        "averages."
-    )
+    note = NOTES["same_data" if all(paper.holds(row.dataset) for row in rows) else "other_data"]
+    note += " " + NOTES["beside_the_paper"].format(scope=pool.kind.scope.capitalize(), items=pool.kind.items)
     return [Table(f"Beside the paper's {paper.name}", columns, cells, note)]
 
 
@@ -202,7 +190,7 @@ def captions_table(measured: Sequence[list[Cell]]) -> Table:
         lines += [line for line in measured if stand_in(str(line[0])) == of]
     rates = [Column(f"R@{cut}", "%") for cut in CAPTION_CUTS]
     columns = [Column("set"), Column("method"), Column("trained on"), Column("source"), *rates]
-    return Table(CAPTIONS, [*columns, Column("queries"), Column("images")], lines, CAPTIONS_NOTE)
+    return Table(CAPTIONS, [*columns, Column("queries"), Column("images")], lines, NOTES["captions"])
 
 
 def stand_in(dataset: str) -> str:

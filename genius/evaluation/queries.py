@@ -132,7 +132,7 @@ def select_rows(rows: Sequence[BenchmarkRow], names: Sequence[str]) -> list[Benc
     if unknown := set(names) - set().union(*names_of.values()):
         choices = ", ".join(sorted(f"{row.task}:{row.dataset}" for row in rows))
         raise UserError(
-            f"the collection has no row {min(unknown)!r}; choose from {choices}, or name a dataset for all of its tasks"
+            f"no query is of the row {min(unknown)!r}; choose from {choices}, or name a dataset for all of its tasks"
         )
     return [row for row in rows if not names or names_of[row] & set(names)]
 

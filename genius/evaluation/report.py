@@ -1,9 +1,8 @@
 """The report of an evaluation: what `python -m genius.evaluation` writes."""
 
-import tomllib
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
+from genius.evaluation import NOTES
 from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures
 from genius.evaluation.paper import bytes_table, caption_lines, captions_table, modalities_of, paper_tables, row_names
@@ -13,10 +12,6 @@ from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.candidates import SCANNED
 
-NOTES = {
-    name: " ".join(text.split())
-    for name, text in tomllib.loads(Path(__file__).with_name("report_notes.toml").read_text(encoding="utf-8")).items()
-}
 SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
 SERVED = ("both + ranker", "both + re-rank")  # and the first of these that was measured
 STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "scan": "scan", "rerank": "re-rank"}

@@ -18,6 +18,7 @@ import numpy as np
 from genius.collections.mbeir import Collection
 from genius.collections.records import Instructions
 from genius.errors import exit_on_user_error
+from genius.evaluation import NOTES
 from genius.evaluation.arguments import command_line, evaluation_parser, opened
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.paper import modalities_of
@@ -40,14 +41,6 @@ SEARCHES = {
     "beam": SearchOptions(k=FIRST, mode="generate", order="score"),
 }
 SYSTEMS = ("dense", *SEARCHES, "first code")
-NOTE = (
-    f"The share of the first {FIRST} results that are of the kind that the instruction asks for: image, text or a pair "
-    "of both.\n\n*dense*: the nearest embeddings. *as served*: the page's default. *both + re-rank*: the same "
-    "candidates, by cosine. *scan*: the nearest IDs. *beam*: generated IDs, by score. *first code*: queries whose most "
-    "probable first code is that of the kind. Instructions: *known* to training, in words that it never used (*held "
-    "out*), for another kind of item than the one that answers the query (*swapped*), and *none*, where a query does "
-    "not say what it wants. Averages weigh rows equally; intervals are 95 %, by bootstrap of the queries."
-)
 
 
 def asked(
@@ -148,7 +141,8 @@ def main(arguments: list[str]) -> None:
     sets = asked(engine, collection, given.split, given.limit, given.seed)
     tables = measure(engine, collection, sets, given.seed)
     queries = sum(map(len, sets["known"]))
-    note = f"{NOTE} {queries:,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
+    settings = f"{queries:,} {given.split} queries, {engine.index.n:,} items, seed {given.seed}."
+    note = f"{NOTES['right_kind_lead'].format(first=FIRST)}\n\n{NOTES['right_kind']} {settings}"
     rates = {row[0]: text[1].split()[0] for row, text in zip(tables[0].rows, tables[0].texts(), strict=True)}
     headline = (  # of known instructions, the first figures
         f"{rates['as served']} % of the first results are of the kind asked for; {rates['dense']} % by dense search"

@@ -41,7 +41,9 @@ def test_positives_are_the_rows_that_the_qrels_name_and_every_query_comes_once_b
 def test_rows_are_selected_by_task_and_dataset(collection, engine):
     for names, chosen in ((["shapes"], [0, 3]), (["3:shapes", "titled"], [2, 3]), ([], [0, 2, 3])):
         assert [queries.row.task for queries in read(collection, engine, rows=names)] == chosen
-    with pytest.raises(UserError, match="no row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a"):
+    with pytest.raises(
+        UserError, match="is of the row '4:shapes'; choose from 0:shapes, 2:titled, 3:shapes, or name a"
+    ):
         read(collection, engine, rows=["titled", "4:shapes"])
 
 

@@ -100,7 +100,7 @@ def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(co
 
 def test_an_unknown_row_lists_the_known_ones(pairs):
     known = {f"{pairs.tasks[row]}:{pairs.datasets[row]}" for row in pairs.rows}
-    with pytest.raises(UserError, match="no queries of the row '9:nowhere'") as error:
+    with pytest.raises(UserError, match="no query is of the row '9:nowhere'") as error:
         pairs.select_rows(["shapes", "9:nowhere"])
     assert all(name in str(error.value) for name in known)
 

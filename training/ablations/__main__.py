@@ -18,6 +18,7 @@ from genius.evaluation.arguments import add_device, command_line, parse_integers
 from genius.reports import Report, version
 from genius.run import Run, expect_run
 from genius.runtime import keep_freed_memory, usable_device
+from training import NOTES
 from training.ablations.report import build
 from training.ablations.trainer import FOLDER, Result, Trainer
 from training.ablations.variants import BASE, DEFAULT_TABLES, AblationTable, Variant, chosen_tables, trainings_of
@@ -29,13 +30,6 @@ from training.stage import only_trainer, recorded_settings
 MODULE = "training.ablations"
 LIMIT = 200  # test queries of each column
 MAX_SEED = 2**31 - 1
-NOTE = """
-Each variant shares encoder and features with the run; what it changes is trained anew, with the paper's decoder (no
-geometry in the logits, no candidates as their own queries, the decoder alone), and the last epoch is kept. Cells are
-hit rates: the mean over seeds and its 95 % interval (Student's t).
-
-The paper's figures are of other data (M-BEIR, 5.6 million candidates), another encoder and far larger models:
-differences between rows can be compared, and hit rates cannot."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -75,8 +69,8 @@ def main(arguments: list[str] | None = None) -> None:
         words = f"COLLECTION RUN --tables {options.tables} --seeds {options.seeds} --limit {options.limit}".split()
         words += [word for change in options.set for word in ("--set", change)]
         quantizer, decoder = base.quantizer, base.decoder
-        note = NOTE.strip() + (
-            f"\n\n{collection.root.resolve().name}, {trainer.index.n:,} items; at most {options.limit} test queries of "
+        note = f"{NOTES['ablations_lead']}\n\n{NOTES['ablations']}\n\n" + (
+            f"{collection.root.resolve().name}, {trainer.index.n:,} items; at most {options.limit} test queries of "
             f"each column; seeds {', '.join(map(str, seeds))}. K × M = {quantizer.quantizer.codebook_size} × "
             f"{quantizer.quantizer.levels} stands for the paper's 4096 × 9, its other sizes in proportion. "
             f"{quantizer.epochs} epochs of the quantizer, {decoder.epochs} of a decoder of {decoder.decoder.layers} "

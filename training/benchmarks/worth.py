@@ -34,6 +34,7 @@ from genius.models.ranker import Ranker
 from genius.reports import Column, Report, version
 from genius.schema import RANKER_PARTS, SearchOptions
 from genius.search.engine import Engine, batch_size
+from training import NOTES
 from training.distributed import run_alone
 from training.ranker import CandidateLists, cross_validated_scores
 
@@ -50,14 +51,6 @@ COMPARED = [
     (FITTED, WITHOUT),
     (WHOLE, FITTED),
 ]
-NOTE = """
-How often the right item is among the first results, by each way to search and to rank them.
-
-*dense*: exact search over the embeddings. *scan*: the nearest IDs. *beam*: generated IDs, by the run's blend of decoder
-and geometry, or by either alone. *both*: the candidates of both; *re-rank*: by cosine; *ranker*: the run's. The last
-three rank the candidates of both by rankers fitted on the other queries: with all parts, without those of the decoder,
-and with its score of whole IDs, of the first {first} results. Hit rate at 5, at 10 for Fashion200K and FashionIQ.
-{queries:,} queries with an answer among the {items:,} items, {beams} beams, seed {seed}."""
 
 
 def candidate_lists(engine: Engine, queries: EncodedSplit, beams: int) -> tuple[CandidateLists, np.ndarray]:
@@ -141,9 +134,8 @@ def main(arguments: Sequence[str]) -> None:
     names = pool.average.systems.index.drop("dense")
     columns = {Column(name, "%"): lambda row, name=name: row.differences[f"{name} − dense"] for name in names}
     against = by_row("Hit rate less that of dense search, by row", pool, columns, "In percentage points.")
-    note = NOTE.strip().format(
-        first=FIRST, queries=len(queries.encoded.z), items=engine.index.n, beams=given.beams, seed=given.seed
-    )
+    facts = {"queries": len(queries.encoded.z), "items": engine.index.n, "beams": given.beams, "seed": given.seed}
+    note = f"{NOTES['worth_lead']}\n\n{NOTES['worth'].format(first=FIRST, **facts)}"
     tables = [averages_table([pool]), differences_table([pool]), hit_table(pool), against]
     report = Report(
         "What decoder and ranker are worth", note, command_line(MODULE, arguments), version(given.run), tables
