@@ -10,7 +10,7 @@ that fit it. The factors of an item stand in its src_content; those of a text ar
                      task 6: picture and question to answer      8: picture and question to picture and answer
     toy_changes      task 4: picture to one of the same shapes   7: picture and change to the changed picture
 
-Training lacks the held-out instructions, and the pairs of shape and colour in HELD_OUT.
+The values of the factors and all words lie in toy_world.toml; what it calls held out is never trained on.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ import io
 import itertools
 import math
 import random
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -42,27 +43,12 @@ PIXELS = 96  # side of a picture
 CELL = 28  # side of the place of each shape
 FINER = 3  # shapes are drawn this much larger, for smooth edges
 
-COLOURS = {
-    "red": (214, 40, 40),
-    "orange": (247, 127, 0),
-    "yellow": (252, 220, 40),
-    "green": (56, 150, 60),
-    "blue": (40, 90, 220),
-    "purple": (130, 50, 170),
-    "pink": (255, 120, 190),
-    "brown": (120, 72, 30),
-}
-RADIUS = {"small": 8.5, "large": 13.5}
-CENTRE = {"left": (0.3, 0.5), "right": (0.7, 0.5), "top": (0.5, 0.3), "bottom": (0.5, 0.7)}
-PLACES = {  # of one to four shapes around the centre, in cells
-    1: ((0.0, 0.0),),
-    2: ((-0.5, 0.0), (0.5, 0.0)),
-    3: ((-0.5, -0.5), (0.5, -0.5), (0.0, 0.5)),
-    4: ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)),
-}
 PAPER, INK, STEP = (244, 244, 244), (190, 190, 190), 12  # of stripes and dots
-NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four"}
-BACKGROUNDS = {"white": "on white", "black": "on black", "striped": "on stripes", "dotted": "on dots"}
+WORLD = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+COLOURS = {name: tuple(colour) for name, colour in WORLD["colours"].items()}
+HELD_OUT = set(WORLD["held_out"])  # pairs of shape and colour that are never trained on
+RADIUS, CENTRE, BACKGROUNDS, QUESTIONS = (WORLD[name] for name in ("radius", "centre", "backgrounds", "questions"))
+NUMBERS, PLACES = ({int(number): of for number, of in WORLD[name].items()} for name in ("numbers", "places"))
 
 
 def _turned(points: Sequence[tuple[float, float]], turns: int) -> list[tuple[float, float]]:
@@ -104,8 +90,6 @@ FACTORS: dict[str, tuple[str | int, ...]] = {
     "position": tuple(CENTRE),
     "background": tuple(BACKGROUNDS),
 }
-# Never trained on
-HELD_OUT = {"purple star", "green heart", "brown circle", "pink cross", "orange ring", "blue square"}
 
 
 @dataclass(frozen=True)
@@ -193,9 +177,6 @@ def caption(mention: Mention, rng: random.Random | None = None) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-QUESTIONS = {"shape": "What shape", "colour": "What colour", "number": "How many", "position": "What place"}
-
-
 def question(asked: str, mention: Mention = MappingProxyType({})) -> str:
     """A question for one factor of what the mention describes, or else a picture shows."""
     others = {factor: value for factor, value in mention.items() if factor != asked}
@@ -219,23 +200,10 @@ def change(changes: Mention) -> str:
     return f"The same, but {' and '.join(parts)}."
 
 
-VERBS, HELD_OUT_VERBS = ("Find", "Show me", "Get"), ("Fetch", "I want")
-WANTED = {  # by task: what to retrieve, in two wordings of training and a held-out one
-    0: ("the picture for this caption", "the picture that is described", "the image of what the words say"),
-    1: ("the sentence that answers this", "the written answer", "the text with the answer"),
-    2: ("the illustrated answer", "the answer with a picture", "the picture and text that answer this"),
-    3: ("the caption for this picture", "the words that describe this", "the sentence about this image"),
-    4: ("another picture of these shapes", "the same shapes elsewhere", "an image of equal shapes"),
-    6: ("the sentence with this fact", "the written fact about it", "the text with this fact"),
-    7: ("the picture after this change", "the changed picture", "this image, changed as I say"),
-    8: ("the illustrated fact", "the fact about it with a picture", "the picture and text with this fact"),
-}
-
-
 def instructions(task: int, held_out: bool = False) -> list[str]:
     """The instructions of a task."""
-    *training, unseen = WANTED[task]
-    verbs, objects = (HELD_OUT_VERBS, [unseen]) if held_out else (VERBS, training)
+    *training, unseen = WORLD["wanted"][str(task)]
+    verbs, objects = WORLD["verbs"]["held_out" if held_out else "training"], [unseen] if held_out else training
     return [f"{verb} {thing}." for thing in objects for verb in verbs]
 
 
