@@ -63,6 +63,10 @@ class PaperTable:
                 return figures
         return None
 
+    def by_system(self) -> dict[str, tuple[float | None, ...]]:
+        """System -> its figures by row."""
+        return dict(zip(self.systems, zip(*self.figures.values(), strict=True), strict=True))
+
     def holds(self, dataset: str) -> bool:
         """Whether this is one of the paper's own datasets."""
         return any(dataset == name for _, name in self.figures)

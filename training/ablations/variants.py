@@ -3,16 +3,16 @@
 A variant is named as in the paper. It shares encoder and features with the run, and fusion and quantizer with every
 variant whose settings of them are equal. The encoders of Tables S8 and S9 are variants, too; only they are trained.
 
-    variants.tsv    the rows of the other tables, with their hit rates at 5 in percent, as printed, and their changes
+    variants.tsv    the rows of the tables, with their hit rates at 5 in percent, as printed, and their changes
 
 Tables with S are those of the supplement; published figures of S7, S8 and S9 are those of genius/evaluation/published.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from genius.errors import UserError
 from genius.evaluation.paper import (
@@ -22,7 +22,6 @@ from genius.evaluation.paper import (
     ROWS,
     TABLE_8,
     TABLE_9,
-    PaperTable,
     read_published,
     recalls,
 )
@@ -32,12 +31,7 @@ from training.settings import Settings, with_stage_changes, with_values
 FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
-BLIP_LARGE = {  # BLIP with ViT-L/16, as in UniIR, which reads 224 pixels and 100 tokens
-    "embed_dim": 768,
-    "blip": True,
-    "vision_cfg": {"image_size": 224, "patch_size": PATCH, "width": 1024, "layers": 24, "heads": 16},
-    "text_cfg": {"context_length": 100, "vocab_size": 30_524, "width": 768, "layers": 12, "heads": 12},
-}
+BLIP_LARGE = json.loads(Path(__file__).with_name("blip_large.json").read_text())  # with ViT-L/16, as in UniIR
 BASE = (  # of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
     "quantizer.keep_best=false",
     "quantizer.patience=0",
@@ -47,8 +41,6 @@ BASE = (  # of every variant: the paper's decoder, no loss of our own, and the l
     "decoder.self_queries=false",
     "decoder.decoder_weights=[1.0]",
 )
-
-Changes = Callable[[Settings], tuple[str, ...]]  # the settings of the run -> what changes, as --set takes it
 
 
 class PaperColumn(NamedTuple):
@@ -90,24 +82,20 @@ class Training:
         return self.ids if self.encoder else fingerprint(self.ids, self.settings.decoder)
 
 
-def unchanged(base: Settings) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Variant:
     """A row of a table."""
 
     name: str
     published: tuple[float | None, ...]  # by column; empty: the paper has no such row
-    changes: Changes = unchanged
+    changes: tuple[str, ...] = ()  # of the settings of the run, see `translated`
     scheme: str = ""
     beams: int = BEAMS  # 0: dense search by the encoder
     reranked: bool = False
 
     def training(self, base: Settings) -> Training:
         """base: the settings of a run with BASE. The decoder's sizes follow the quantizer's."""
-        settings = with_stage_changes(base, *self.changes(base))
+        settings = with_stage_changes(base, *(each for change in self.changes for each in translated(change, base)))
         quantizer = settings.quantizer.quantizer
         sizes = quantizer.code_sizes if quantizer.modality_code == "none" else ()
         decoder = {"levels": quantizer.levels, "codebook_size": quantizer.codebook_size, "sizes": sizes}
@@ -136,7 +124,8 @@ def translated(change: str, base: Settings) -> tuple[str, ...]:
     """A change of variants.tsv, as --set takes it. The paper's sizes become those of the run in proportion.
 
     K stands for 4096 codes as the run's own number, M − 1 levels after the first for 8. `layers` and `widths` are
-    factors of the run's decoder, which stands for T5-small: those of T5-base and T5-large.
+    factors of the run's decoder, which stands for T5-small: those of T5-base and T5-large. `blip` is BLIP in place of
+    the run's CLIP.
     """
     name, _, value = change.partition("=")
     quantizer, decoder = base.quantizer.quantizer, base.decoder.decoder
@@ -148,62 +137,40 @@ def translated(change: str, base: Settings) -> tuple[str, ...]:
     if name in ("layers", "widths"):
         fields = ("layers",) if name == "layers" else ("width", "ff_width", "heads")
         return tuple(f"decoder.decoder.{field}={int(getattr(decoder, field) * float(value))}" for field in fields)
+    if name == "blip":
+        return f"encoder.architecture={json.dumps(blip(base.encoder.architecture))}", "encoder.pretrained="
     return (change,)
+
+
+def blip(clip: str | dict[str, Any]) -> dict[str, Any]:
+    """BLIP as large as this CLIP: the published one for a name of open_clip, else in the sizes of its text tower."""
+    if isinstance(clip, str):
+        return BLIP_LARGE
+    text, vision = clip["text_cfg"], clip["vision_cfg"]
+    sizes = {name: text[name] for name in ("width", "layers", "heads")}
+    return {
+        "embed_dim": clip["embed_dim"],
+        "blip": True,
+        "vision_cfg": sizes | {"image_size": vision["image_size"], "patch_size": vision.get("patch_size", PATCH)},
+        "text_cfg": sizes | {name: text[name] for name in ("context_length", "vocab_size")},
+    }
 
 
 def read_variants() -> dict[str, tuple[Variant, ...]]:
     """Number of a table -> its rows in variants.tsv."""
-    rates = {
+    captions = {
         line["method"]: recalls(line)
         for line in PUBLISHED_CAPTIONS
         if line["set"] == line["trained on"] == MSCOCO and line["method"] != OTHERWISE_IN_TABLE_3
     }
+    elsewhere = {"S7": captions, "S8": TABLE_8.by_system(), "S9": TABLE_9.by_system()}
     variants: dict[str, tuple[Variant, ...]] = {}
     for line in read_published(Path(__file__).with_name("variants.tsv")):
-        name, changes = line["variant"], line["changes"].split()
-        published = tuple(map(float, line["published"].split()))
-        if line["table"] == "S7":
-            published = rates.get(name, ())
-
-        def change(base: Settings, changes: Sequence[str] = changes) -> tuple[str, ...]:
-            return tuple(setting for change in changes for setting in translated(change, base))
-
-        variant = Variant(name, published, change, line["scheme"], int(line["beams"]), line["reranked"] == "yes")
-        variants[line["table"]] = (*variants.get(line["table"], ()), variant)
+        table, name = line["table"], line["variant"]
+        printed = elsewhere[table].get(name, ()) if table in elsewhere else map(float, line["published"].split())
+        how = tuple(line["changes"].split()), line["scheme"], int(line["beams"]), line["reranked"] == "yes"
+        variants[table] = (*variants.get(table, ()), Variant(name, tuple(printed), *how))
     return variants
-
-
-def blip(base: Settings) -> tuple[str, ...]:
-    """BLIP as large as the run's CLIP: the published one for a name of open_clip, else in its text tower's sizes."""
-    architecture, clip = BLIP_LARGE, base.encoder.architecture
-    if not isinstance(clip, str):
-        text, vision = clip["text_cfg"], clip["vision_cfg"]
-        sizes = {name: text[name] for name in ("width", "layers", "heads")}
-        architecture = {
-            "embed_dim": clip["embed_dim"],
-            "blip": True,
-            "vision_cfg": sizes | {"image_size": vision["image_size"], "patch_size": vision.get("patch_size", PATCH)},
-            "text_cfg": sizes | {name: text[name] for name in ("context_length", "vocab_size")},
-        }
-    return f"encoder.architecture={json.dumps(architecture)}", "encoder.pretrained="
-
-
-FUSED = "encoder.fusion=feature"
-ENCODERS: dict[str, Changes] = {
-    "CLIP-SF": unchanged,
-    "CLIP-FF": lambda base: (FUSED,),
-    "BLIP-SF": blip,
-    "BLIP-FF": lambda base: (*blip(base), FUSED),
-}
-
-
-def encoder_variants(table: PaperTable) -> tuple[Variant, ...]:
-    """The encoders of one of the supplement's retrieval tables."""
-    return tuple(
-        Variant(name, tuple(table.figures[row][table.systems.index(name)] for row in ROWS), changes, beams=0)
-        for name, changes in ENCODERS.items()
-        if name in table.systems
-    )
 
 
 FIVE = tuple(PaperColumn(*row) for row in ((0, "mscoco"), (3, "mscoco"), (1, "webqa"), (2, "webqa"), (7, "cirr")))
@@ -223,8 +190,8 @@ TABLES = {
         AblationTable("S5", "Decoder size", "local", VARIANTS["S5"], FIVE),
         AblationTable("S6", "Large and shared codebooks", "local", VARIANTS["S6"], FIVE),
         AblationTable("S7", "Identifiers of other generative retrievers", "local", VARIANTS["S7"], CAPTIONS),
-        AblationTable("S8", "Encoders, local pools", "local", encoder_variants(TABLE_8), ALL),
-        AblationTable("S9", "Encoders, global pools", "global", encoder_variants(TABLE_9), ALL),
+        AblationTable("S8", "Encoders, local pools", "local", VARIANTS["S8"], ALL),
+        AblationTable("S9", "Encoders, global pools", "global", VARIANTS["S9"], ALL),
     )
 }
 DEFAULT_TABLES = tuple(number for number in TABLES if number not in ("S8", "S9"))
