@@ -177,19 +177,18 @@ class LockedLoader:
 
     def _number_images(self, collection: Collection) -> list[str]:
         """Note the number of each image among the distinct ones, pseudo-pictures last; returns the paths of files."""
-        numbers: dict[str, int] = {}
-        candidate_images = numbered([item.image for item in self.items], numbers)
-        query_images = [numbered(pairs.images, numbers) for pairs in self._splits]
-        pictures = picture_rows(list(numbers), self.settings.locked.class_pictures)
-        files = [path for path, picture in zip(numbers, pictures, strict=True) if picture < 0]
-        place = np.append(np.where(pictures < 0, (pictures < 0).cumsum() - 1, len(files) + pictures), -1)
-        self._candidate_images = place[candidate_images]  # (c,)
-        self._query_images = [place[images] for images in query_images]  # (q,) of each split
+        images = [[item.image for item in self.items], *(pairs.images for pairs in self._splits)]
+        paths = list(dict.fromkeys(path for of_part in images for path in of_part if path))
+        pictures = picture_rows(paths, self.settings.locked.class_pictures)
+        files = [path for path, picture in zip(paths, pictures, strict=True) if picture < 0]
         if not files:
             raise UserError(
                 f"{collection.root} has no images among its training queries and candidates, so an image tower has "
                 "nothing to learn from; set encoder.locked.enabled to false, or add images"
             )
+        numbers = {path: len(files) + picture for path, picture in zip(paths, pictures, strict=True)}
+        numbers |= {path: number for number, path in enumerate(files)}
+        self._candidate_images, *self._query_images = (numbered(of_part, numbers) for of_part in images)  # (c,), (q,)
         return files
 
     def _number_texts(self, collection: Collection, classes: ClassTexts, rng: np.random.Generator) -> list[str]:
@@ -197,36 +196,32 @@ class LockedLoader:
 
         Texts of similar length stand next to each other, so that little padding is encoded.
         """
-        numbers: dict[str, int] = {}
-        candidate_texts = numbered([normalize_text(item.text) for item in self.items], numbers)
-        class_texts = numbered([", ".join(names) for names in classes.names] + classes.definitions, numbers)
-        tables = []
+        of_items = [normalize_text(item.text) for item in self.items]
+        of_classes = [", ".join(names) for names in classes.names] + classes.definitions
+        of_queries = []  # (q, p) of each split
         for pairs, phrasings in zip(self._splits, (self.settings.locked.phrasings, 1), strict=True):
-            drawn = draw_phrasings(pairs, phrasings, rng)
-            texts = [normalize_text(text) for _, of_query in drawn for text in of_query]
-            tables.append(numbered(texts, numbers).reshape(-1, phrasings))
+            drawn = [[normalize_text(text) for text in texts] for _, texts in draw_phrasings(pairs, phrasings, rng)]
+            of_queries.append(np.array(drawn, dtype=object))
+        known = dict.fromkeys([*of_items, *of_classes, *of_queries[0].flat, *of_queries[1].flat])
         pairs, queries = self._splits[0], np.arange(len(self._splits[0]))
         positives = pairs.draw_positives(queries, rng)
         # (q, p) the number of the instruction that a phrasing has instead of its own, or OWN_INSTRUCTION
-        self._drawn = np.full(tables[0].shape, OWN_INSTRUCTION)
-        for column in range(tables[0].shape[1] if self.swaps is not None else 0):
+        self._drawn = np.full(of_queries[0].shape, OWN_INSTRUCTION)
+        for column in range(self._drawn.shape[1] if self.swaps is not None else 0):
             self._drawn[:, column] = drawn = self.swaps.draw(queries, positives, rng)
-            swapped = np.flatnonzero(drawn != OWN_INSTRUCTION)
-            instructions = self.swaps.replaced([""] * len(swapped), drawn[swapped], rng)
-            texts = [
-                normalize_text(query_text(instruction, pairs.texts[query]))
-                for instruction, query in zip(instructions, swapped, strict=True)
-            ]
-            tables[0][swapped, column] = numbered(texts, numbers)
-        if not numbers:
+            for query in np.flatnonzero(drawn != OWN_INSTRUCTION):
+                (instruction,) = self.swaps.replaced([""], drawn[[query]], rng)
+                of_queries[0][query, column] = normalize_text(query_text(instruction, pairs.texts[query]))
+            known |= dict.fromkeys(of_queries[0][:, column])
+        known.pop("", None)
+        if not known:
             raise UserError(f"{collection.root} has no texts")
-        texts = list(numbers)
-        order = np.argsort([len(text) for text in texts], kind="stable").astype(np.int32)
-        place = np.append(np.argsort(order).astype(np.int32), np.int32(-1))  # the last one is that of −1
-        self._candidate_texts = place[candidate_texts]  # (c,)
-        self._class_texts = place[class_texts].reshape(2, -1)  # (2, k) names, definitions
-        self._query_texts = [place[table] for table in tables]  # (q, p) of each split
-        return [texts[number] for number in order]
+        texts = sorted(known, key=len)
+        numbers = {text: number for number, text in enumerate(texts)}
+        self._candidate_texts = numbered(of_items, numbers)  # (c,)
+        self._class_texts = numbered(of_classes, numbers).reshape(2, -1)  # (2, k) names, definitions
+        self._query_texts = [numbered(table.flat, numbers).reshape(table.shape) for table in of_queries]
+        return texts
 
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
@@ -265,5 +260,5 @@ class LockedLoader:
 
 
 def numbered(names: Iterable[str | None], numbers: dict[str, int]) -> np.ndarray:
-    """The number of each name among the distinct ones, which are added to `numbers`; −1 for none."""
-    return np.array([numbers.setdefault(name, len(numbers)) if name else -1 for name in names], np.int32)
+    """The number of each name; −1 for none."""
+    return np.array([numbers[name] if name else -1 for name in names], np.int32)
