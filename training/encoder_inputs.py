@@ -8,6 +8,7 @@ Shapes: b queries or candidates, i of them with an image, t with a text, d embed
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,24 +30,11 @@ OWN_INSTRUCTION = -1  # a query keeps the instruction of its row
 
 
 @dataclass
-class InputPlan:
-    """b queries or candidates before loading; the last three fields are this process's slice."""
-
-    rows: np.ndarray  # (b,) query numbers or candidate rows
-    instruction: np.ndarray  # (b,) number of the instruction that replaces a query's own, or OWN_INSTRUCTION
-    image_mask: list[bool]  # (b,)
-    text_mask: list[bool]  # (b,)
-    images: list[str]  # relative paths
-    texts: list[str]
-    crops: Crops | None  # of the images; None: not augmented
-
-
-@dataclass
 class Inputs:
     """This process's slice of the encoder's inputs for b queries or candidates."""
 
-    rows: np.ndarray  # (b,) as in InputPlan
-    instruction: np.ndarray  # (b,)
+    rows: np.ndarray  # (b,) query numbers or candidate rows
+    instruction: np.ndarray  # (b,) number of the instruction that replaces a query's own, or OWN_INSTRUCTION
     image_mask: Tensor  # (b,) bool
     text_mask: Tensor  # (b,) bool
     pixels: Tensor  # (local i, 3, s, s), or the outputs of a locked tower
@@ -77,6 +65,14 @@ class FeatureFusionInputs(Inputs):
         b = len(self.rows)
         local = local_slice(b)
         return all_gather(encoder(self.pixels, self.image_mask[local], self.tokens, self.text_mask[local]), b)
+
+
+class Unopened(NamedTuple):
+    """Inputs that lack their images."""
+
+    inputs: Inputs
+    paths: list[str]  # (local i,) relative
+    crops: Crops | None  # None: not augmented
 
 
 def gather_masked(local: Tensor, mask: Tensor) -> Tensor:
@@ -184,25 +180,25 @@ class InputLoader:
     ) -> Iterator[tuple[Inputs, Inputs]]:
         """For each batch of query numbers: the queries, and a random positive of each."""
 
-        def plans() -> Iterator[tuple[InputPlan, InputPlan]]:
+        def unopened() -> Iterator[tuple[Unopened, Unopened]]:
             for queries in batches:
                 positives = pairs.draw_positives(queries, rng)
-                query = self._plan_queries(pairs, queries, positives, rng, training)
+                query = self._queries(pairs, queries, positives, rng, training)
                 items = [self.items[position] for position in np.searchsorted(self.candidate_rows, positives)]
                 images, texts = [item.image for item in items], [item.text for item in items]
                 no_swaps = np.full(len(positives), OWN_INSTRUCTION)
-                yield query, self._plan(positives, no_swaps, images, texts, rng, training)
+                yield query, self._unopened(positives, no_swaps, images, texts, rng, training)
 
-        def paths(step: tuple[InputPlan, InputPlan]) -> list[str]:
-            return step[0].images + step[1].images
+        def paths(step: tuple[Unopened, Unopened]) -> list[str]:
+            return step[0].paths + step[1].paths
 
-        for (query, target), squares in self.pixels.ahead(plans(), paths):  # opened while the model computes
-            images = len(query.images)
-            yield self._inputs(query, squares[:images]), self._inputs(target, squares[images:])
+        for (query, target), squares in self.pixels.ahead(unopened(), paths):  # opened while the model computes
+            images = len(query.paths)
+            yield self._opened(query, squares[:images]), self._opened(target, squares[images:])
 
-    def _plan_queries(
+    def _queries(
         self, pairs: Pairs, queries: np.ndarray, positives: np.ndarray, rng: np.random.Generator, training: bool
-    ) -> InputPlan:
+    ) -> Unopened:
         instructions = [str(rng.choice(pairs.instructions[query])) for query in queries]
         swaps = np.full(len(queries), OWN_INSTRUCTION)
         if training and self.swaps is not None:
@@ -212,9 +208,9 @@ class InputLoader:
         texts = [
             query_text(phrasing, pairs.texts[query]) for phrasing, query in zip(instructions, queries, strict=True)
         ]
-        return self._plan(queries, swaps, images, texts, rng, training)
+        return self._unopened(queries, swaps, images, texts, rng, training)
 
-    def _plan(
+    def _unopened(
         self,
         rows: np.ndarray,
         instruction: np.ndarray,
@@ -222,7 +218,7 @@ class InputLoader:
         texts: list[str],
         rng: np.random.Generator,
         training: bool,
-    ) -> InputPlan:
+    ) -> Unopened:
         """This process's slice of the images and of the texts that are there."""
         texts = [normalize_text(text) for text in texts]
         image_mask, text_mask = [bool(path) for path in images], [bool(text) for text in texts]
@@ -231,25 +227,24 @@ class InputLoader:
             settings = self.settings
             crops = Crops.draw(len(paths), settings.min_crop, settings.horizontal_flip, rng).part(local)
         local_texts = [text for text in texts if text][self._slice(text_mask)]
-        return InputPlan(rows, instruction, image_mask, text_mask, paths[local], local_texts, crops)
+        tokens = self.encoder.tokenize(local_texts) if local_texts else torch.zeros(0, dtype=torch.long)
+        tensors = torch.tensor(image_mask), torch.tensor(text_mask), torch.zeros(0), tokens
+        inputs = self.inputs_class(rows, instruction, *(tensor.to(self.encoder.device) for tensor in tensors))
+        return Unopened(inputs, paths[local], crops)
 
     def _slice(self, mask: list[bool]) -> slice:
         """This process's slice of the images or texts that the mask (b,) says are there."""
         return local_slice(sum(mask))
 
-    def _inputs(self, plan: InputPlan, squares: Tensor) -> Inputs:
+    def _opened(self, unopened: Unopened, squares: Tensor) -> Inputs:
         """squares (local i, 3, c, c): the decoded images of stored side c."""
-        encoder = self.encoder
-        pixels, tokens = torch.zeros(0), torch.zeros(0, dtype=torch.long)
+        inputs, crops = unopened.inputs, unopened.crops
         if len(squares):
-            preprocess, squares = encoder.config.preprocess, squares.to(encoder.device)
-            images = resized(squares, self.side) if plan.crops is None else augmented(squares, plan.crops, self.side)
+            preprocess, squares = self.encoder.config.preprocess, squares.to(self.encoder.device)
+            images = resized(squares, self.side) if crops is None else augmented(squares, crops, self.side)
             pixels = normalized(images, preprocess["mean"], preprocess["std"])
-            pixels = pixels.contiguous(memory_format=torch.channels_last)
-        if plan.texts:
-            tokens = encoder.tokenize(plan.texts)
-        tensors = torch.tensor(plan.image_mask), torch.tensor(plan.text_mask), pixels, tokens
-        return self.inputs_class(plan.rows, plan.instruction, *(tensor.to(encoder.device) for tensor in tensors))
+            inputs.pixels = pixels.contiguous(memory_format=torch.channels_last)
+        return inputs
 
 
 class FeatureFusionLoader(InputLoader):
