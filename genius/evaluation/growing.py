@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-import torch
+import pandas as pd
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
@@ -27,8 +27,8 @@ from genius.evaluation.arguments import add_beams, command_line, evaluation_pars
 from genius.evaluation.figures import DRAWS, Estimate
 from genius.evaluation.queries import EncodedSplit, TargetGroups, training_targets
 from genius.evaluation.systems import SearchedPool
-from genius.metrics.hit_rate import Qrels, bootstrap_shares, interval
-from genius.reports import Cell, Column, Report, Table, version
+from genius.metrics.hit_rate import bootstrap_shares, interval
+from genius.reports import Column, Report, Table, version
 from genius.search.engine import Engine
 
 MODULE = "genius.evaluation.growing"
@@ -36,19 +36,13 @@ SYSTEMS = ("dense", "scan", "beam", "beam + re-rank")
 RANKED = "both + ranker"  # also measured where the run has a ranker
 
 
-def split_by_target(queries: EncodedSplit, targets: np.ndarray) -> dict[str, np.ndarray]:
-    """Group -> numbers of the queries all of whose positives are in it; targets (n,) bool: the item is present.
-
-    A query with positives of both kinds, or with none in the index, is in neither group.
-    """
-    groups = TargetGroups.of(Qrels.from_lists([rows.tolist() for rows in queries.positives]), targets)
-    return {"present": np.flatnonzero(groups.every), "added": np.flatnonzero(groups.none)}
-
-
 def measure(
     engine: Engine, collection: Collection, queries: EncodedSplit, fractions: Sequence[int], beams: int, seed: int
 ) -> Table:
-    """fractions: percent of the grown collection that was added. Raises UserError if the index lacks either kind."""
+    """fractions: percent of the grown collection that was added. Raises UserError if the index lacks either kind.
+
+    A query with positives of both kinds, or with none in the index, is in neither group.
+    """
     index, targets, rng = engine.index, training_targets(collection, engine.index), np.random.default_rng(seed)
     absent, present = rng.permutation(np.flatnonzero(~targets)), rng.permutation(np.flatnonzero(targets))
     if not len(present) or not len(absent):
@@ -57,33 +51,30 @@ def measure(
             "needs some that are and some that are not: index all candidates"
         )
     systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
-    lines: list[list[Cell]] = []
+    groups, lines = TargetGroups.of(queries.qrels, targets), []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
         added = min(round(len(present) * fraction / (100 - fraction)), len(absent))
         kept = round(added * (100 - fraction) / fraction) if added == len(absent) else len(present)
         rows = np.sort(np.concatenate([present[:kept], absent[:added]]))
         pool = SearchedPool(engine, index.pool(rows, engine.device), rows, systems)
-        for group, members in split_by_target(queries, targets).items():
-            inside = [number for number in members if np.isin(queries.positives[number], rows).any()]
-            if inside:
-                rates = hit_rates(pool, queries, np.array(inside), beams, seed)
+        (found,) = pool.search(queries.encoded, queries.qrels, [beams])
+        answered = queries.qrels.count(np.isin(np.arange(index.n), rows)) > 0
+        for group, members in (("present", groups.every), ("added", groups.none)):
+            if (inside := members & answered).any():
+                rates = hit_rates(found[inside[found["query"]]], queries.cuts, seed)
                 dense, last = rates["dense"][0], rates[systems[-1]][0]
-                shown = [rates[system] for system in systems]
-                lines.append([f"{fraction} %", len(rows), group, len(inside), *shown, last / dense if dense else None])
+                shown, share = [rates[system] for system in systems], last / dense if dense else None
+                lines.append([f"{fraction} %", len(rows), group, int(inside.sum()), *shown, share])
     columns = [Column("added"), Column("items"), Column("answered by"), Column("queries")]
     columns += [*(Column(system, "%") for system in systems), Column("of dense", digits=2)]
     return Table("Hit rate in collections that grew", columns, lines)
 
 
-def hit_rates(
-    pool: SearchedPool, queries: EncodedSplit, chosen: np.ndarray, beams: int, seed: int
-) -> dict[str, Estimate]:
-    """System -> hit rate of the queries with these numbers, each at its own cut, and its 95 % interval."""
-    encoded = queries.encoded.select(torch.from_numpy(chosen).to(pool.engine.device))
-    qrels = Qrels.from_lists([queries.positives[number].tolist() for number in chosen])
-    (found,), rates = pool.search(encoded, qrels, [beams]), {}
-    for system, ranks in found.groupby("system", sort=False)["rank"]:
-        hits = ranks.to_numpy() <= queries.cuts[chosen]
+def hit_rates(found: pd.DataFrame, cuts: np.ndarray, seed: int) -> dict[str, Estimate]:
+    """System -> hit rate of what was found, each query at its own cut (q,), and its 95 % interval."""
+    rates = {}
+    for system, of_system in found.groupby("system", sort=False):
+        hits = of_system["rank"].to_numpy() <= cuts[of_system["query"]]
         rates[system] = (float(hits.mean()), *interval(bootstrap_shares(hits, DRAWS, np.random.default_rng(seed))))
     return rates
 

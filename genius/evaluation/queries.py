@@ -258,9 +258,11 @@ class EncodedSplit:
         return joined(self.rows)
 
     @cached_property
-    def positives(self) -> list[np.ndarray]:
-        """Index rows of the positives of each query."""
-        return [rows for queries in self.sets for rows in np.split(queries.qrels.rows, queries.qrels.offsets[1:-1])]
+    def qrels(self) -> Qrels:
+        """Of all q queries."""
+        lengths = np.concatenate([np.diff(queries.qrels.offsets) for queries in self.sets])
+        rows = np.concatenate([queries.qrels.rows for queries in self.sets])
+        return Qrels(np.append(0, lengths.cumsum()), rows)
 
     @cached_property
     def cuts(self) -> np.ndarray:

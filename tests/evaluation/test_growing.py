@@ -7,9 +7,8 @@ import pytest
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.evaluation import growing
-from genius.evaluation.growing import hit_rates, main, measure, split_by_target
+from genius.evaluation.growing import main, measure
 from genius.evaluation.queries import EncodedSplit, training_targets
-from genius.evaluation.systems import SearchedPool
 from genius.reports import Report
 from genius.run import Run
 from genius.search.engine import Engine
@@ -47,28 +46,28 @@ def test_with_too_few_items_to_add_the_collection_holds_fewer_present_ones(engin
 def test_a_query_with_positives_of_both_kinds_or_with_none_in_the_index_is_in_neither_group(
     engine, collection, queries, tmp_path
 ):
-    target = training_targets(collection, engine.index)
-    groups = split_by_target(queries, target)
-    assert len(queries.positives) == len(queries.encoded.z) == len(queries.cuts) == 12
-    assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 1, "added": 10}
-    assert all(not target[queries.positives[number]].any() for number in groups["added"])
+    assert len(queries.qrels) == len(queries.encoded.z) == len(queries.cuts) == 12
     other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
     file = other.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
     file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
-    groups = split_by_target(EncodedSplit.read(engine, other, "test", None, 0), target)
-    assert {group: len(numbers) for group, numbers in groups.items()} == {"present": 0, "added": 10}
+    others = EncodedSplit.read(engine, other, "test", None, 0)
+    for asked, present in ((queries, 1), (others, 0)):
+        rows = measure(engine, collection, asked, (99,), 7, 0).rows
+        assert max((row[3] for row in rows if row[2] == "present"), default=0) == present
+        assert max(row[3] for row in rows if row[2] == "added") == 10
 
 
 def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):
-    target = training_targets(collection, engine.index)
-    pool = SearchedPool(engine, engine.pool, np.arange(engine.index.n), ("dense",))
+    items, targets = np.arange(engine.index.n), training_targets(collection, engine.index)
     cosines = queries.encoded.embeddings.numpy() @ engine.index.embeddings.astype(np.float32).T
-    for numbers in split_by_target(queries, target).values():
-        hits = [
-            bool(set(np.argsort(-cosines[number])[:5]) & set(queries.positives[number].tolist())) for number in numbers
-        ]
-        rate, low, high = hit_rates(pool, queries, numbers, 7, seed=0)["dense"]
-        assert low <= rate <= high and rate == pytest.approx(np.mean(hits))
+    positives = np.split(queries.qrels.rows, queries.qrels.offsets[1:-1])
+    present = [number for number, rows in enumerate(positives) if len(rows) and targets[rows].all()]
+    pool, hits = items[targets], []
+    for number in present:
+        first = pool[np.argsort(-cosines[number, pool])[:5]]
+        hits.append(bool(set(first.tolist()) & set(positives[number].tolist())))
+    (rate, low, high), *_ = measure(engine, collection, queries, (), 7, 0).rows[0][4:]
+    assert low <= rate <= high and rate == pytest.approx(np.mean(hits))
 
 
 def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, queries, tmp_path):
