@@ -14,7 +14,9 @@ With --train, models of the folders' own are trained, too (own_models.py), and k
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it. Its items become
 searchable a thousand at a time. A killed command resumes where it stopped when you run it again. Later the same command
-reads the folders again: what was added, changed or deleted there is so in the run, too, without training.
+reads the folders again: what was added, changed or deleted there is so in the run, too, without training. Then the
+collection is built anew beside the old one, where candidates of the same content keep their ids, and takes its place;
+and the index gets the items that it lacks, and loses those that are gone.
 """
 
 import argparse
@@ -27,6 +29,10 @@ from pathlib import Path
 import torch
 
 from genius.collections.building import build, named
+from genius.collections.draft import Content
+from genius.collections.keys import id_key, key_dataset, key_id
+from genius.collections.layout import FILES
+from genius.collections.listing import USED, Folder, read_reports
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.commands import command_parser
@@ -35,21 +41,25 @@ from genius.evaluation.arguments import add_device, add_seed
 from genius.explore.code_names import PART as NAMES
 from genius.explore.code_names import CodeName, read_names, save_names
 from genius.explore.query_notes import is_english
-from genius.files import disk_errors_explained, link_files
+from genius.files import disk_errors_explained, link_files, remove_folder, sha256
+from genius.index import update
+from genius.index.item_source import ItemSource
+from genius.index.store import PART, Index
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
 from training.block_index import index_in_blocks
+from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, settings_for
-from training.renewal import READ, renew, restore, state
 from training.settings import with_changes, with_stage_changes, with_values
 from training.stage import RESUME, is_done, only_trainer, run_stage
-from training.vectors import index_vectors
+from training.vectors import READ, index_vectors
 
 COLLECTION = "collection"
+ROWS = 4096  # of the index, read together
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
 
 
@@ -237,6 +247,81 @@ def record_sources(run: Run, sources: Sequence[str]) -> None:
 def _places(sources: Sequence[str]) -> list[tuple[str, str]]:
     """The names and folders of sources: a slash at the end is not another folder."""
     return [(name, os.path.abspath(folder)) for name, folder in map(named, sources)]
+
+
+def state(sources: Sequence[str]) -> str:
+    """Names, sizes and times of all files of the sources, as a checksum."""
+    files = []
+    for name, source in map(named, sources):
+        folder = source if source.is_dir() else source.parent  # of a table
+        files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
+    return files_stamp(files)
+
+
+def renew(run: Run, sources: Sequence[str], root: Path, device: str) -> None:
+    """Bring the collection at `root` and the index up to date with the sources, if their files have changed."""
+    now = state(sources)
+    if run.manifest.get(READ) == now:
+        return
+    print("the folders have changed since they were read; reading them again", flush=True)
+    aside = root.with_name(root.name + ".new")
+    remove_folder(aside)
+    rows = build(sources, aside, known=_numbers(Collection(root)))
+    before, after = _pictures(root), _pictures(aside)
+    for row in rows:
+        print(row, flush=True)
+    remove_folder(old_of(root))
+    root.rename(old_of(root))
+    aside.rename(root)
+    remove_folder(old_of(root))
+    _update_index(run, Collection(root), len(sources), device)
+    new, gone = after.keys() - before.keys(), before.keys() - after.keys()
+    changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
+    print(f"pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone", flush=True)
+    run.record(**{READ: now})
+
+
+def restore(root: Path) -> None:
+    """After a kill between two renamings, give the collection its place again."""
+    if not root.exists() and old_of(root).exists():
+        old_of(root).rename(root)
+
+
+def old_of(root: Path) -> Path:
+    return root.with_name(root.name + ".old")
+
+
+def _update_index(run: Run, collection: Collection, datasets: int, device: str) -> None:
+    source = ItemSource(collection.all_candidates, collection.image_path)
+    added = update.add(run.path, lambda dataset: source, update.Models.load(run.path, device))
+    wanted = {id_key(item.id) for item in collection.all_candidates()}
+    index = Index.load(Run(run.path).folder(PART))
+    ids = (
+        item.id for start in range(0, index.n, ROWS) for item in index.items(range(start, min(start + ROWS, index.n)))
+    )
+    gone = [key for key in map(id_key, ids) if key_dataset(key) < datasets and key not in wanted]
+    if gone:
+        update.remove(run.path, map(key_id, gone))
+    print(
+        f"items: {added.new:,} new, {len(gone):,} gone"
+        + f", {added.duplicate:,} copies of others" * bool(added.duplicate)
+    )
+
+
+def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:
+    """The numbers of a collection's candidates, by dataset and content."""
+    known: dict[int, dict[Content, int]] = {}
+    for item in collection.all_candidates():
+        dataset, _, number = item.id.partition(":")
+        digest = None if item.image is None else bytes.fromhex(sha256(collection.image_path(item.image)))
+        known.setdefault(int(dataset), {})[item.text, digest] = int(number)
+    return known
+
+
+def _pictures(root: Path) -> dict[tuple[str, ...], str]:
+    """(dataset, file) -> checksum of each picture that is in a collection, if it was noted."""
+    reports = ((dataset, report) for dataset, report in read_reports(root / FILES) if report.outcome == USED)
+    return {(dataset, report.file): report.detail for dataset, report in reports if len(report.detail) == 64}
 
 
 if __name__ == "__main__":

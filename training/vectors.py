@@ -27,8 +27,8 @@ from training.checkpoint import files_stamp
 from training.index import publish_index
 from training.maps import draw_vectors
 from training.presets import SMALL, settings_for
-from training.renewal import READ
 
+READ = "read"  # in a manifest: the state of the sources when they were read last
 WORK = "vectors"  # in the run, until they are indexed
 
 
