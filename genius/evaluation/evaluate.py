@@ -112,7 +112,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     searched = search_pools(engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options)
     health, factors = {}, []
     if options.details:
-        health, factors = measure_codes(engine.index, pools.candidates(), options.seed)
+        narrowest = [rows for (kind, _), rows in pools.items() if kind.scope == "global"][-1]  # the split's candidates
+        health, factors = measure_codes(engine.index, narrowest, options.seed)
     index, settings = engine.index, describe(engine, options, sets)
     return Evaluation(options, settings, tuple(index.code_sizes), index.config.dim, searched, health, factors)
 
@@ -121,29 +122,29 @@ def search_pools(
     engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
 ) -> list[PoolFigures]:
     """Search every pool for every row; with all beam sizes where they are compared, else with the widest."""
-    index, swept, targets = (
-        engine.index,
-        swept_kinds(pools.kinds, options.split),
-        training_targets(collection, engine.index),
-    )
+    index, kinds_of_pools = engine.index, list(dict.fromkeys(kind for kind, _ in pools))
+    swept, targets = swept_kinds(kinds_of_pools, options.split), training_targets(collection, index)
+    distinct = {rows.tobytes(): rows for rows in pools.values()}
+    uses: dict[bytes, dict[int, list[PoolKind]]] = {content: defaultdict(list) for content in distinct}
+    for (kind, number), rows in pools.items():
+        uses[rows.tobytes()][number].append(kind)
     measured: dict[tuple[PoolKind, int], dict[int, RowFigures]] = defaultdict(dict)
-    for shared in tqdm(pools.shared, desc="search pools", unit="pool"):
-        rows = shared.rows
+    for content, rows in tqdm(distinct.items(), desc="search pools", unit="pool"):
         pool = engine.pool if len(rows) == index.n else index.pool(rows, engine.device)
         searched = SearchedPool(engine, pool, rows, options.systems)
-        for number, kinds in shared.uses.items():
+        for number, kinds in uses[content].items():
             queries, asked = encoded.sets[number], encoded.rows[number]
             sizes = options.beams if set(kinds) & set(swept) else options.beams[-1:]
             for beams, found in zip(sizes, searched.search(asked, queries.qrels, sizes), strict=True):
                 rng = np.random.default_rng((options.seed, number))
                 figures = row_figures(found, queries, rows, targets, rng)
-                if options.every_phrasing and pools.kinds[0] in kinds and beams == options.beams[-1]:
+                if options.every_phrasing and kinds_of_pools[0] in kinds and beams == options.beams[-1]:
                     figures = replace(figures, **measure_phrasings(searched, collection, queries, beams))
                 for kind in kinds:
                     measured[kind, beams][number] = figures
     return [
         pool_figures(kind, beams, [figures for _, figures in sorted(measured[kind, beams].items())])
-        for kind in pools.kinds
+        for kind in kinds_of_pools
         for beams in options.beams
         if kind in swept or beams == options.beams[-1]
     ]

@@ -6,7 +6,6 @@ one pool of the collection, there is one of each, with the indexed items.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,30 +28,13 @@ class PoolKind(NamedTuple):
         return f"{self.scope} pool, {self.items} items"
 
 
-@dataclass
-class SharedPool:
-    """A set of candidates, and the rows that are searched in it."""
-
-    rows: np.ndarray  # sorted rows of the index
-    uses: dict[int, list[PoolKind]]  # number of the (task, dataset) row -> which of its pools this is
-
-
-@dataclass(frozen=True)
-class Pools:
-    """All pools of all rows."""
-
-    kinds: list[PoolKind]  # in the order of the report; the first is the headline
-    shared: list[SharedPool]  # every distinct pool once
-
-    def candidates(self) -> np.ndarray:
-        """Sorted rows of the narrowest global pool: the candidates of the evaluated split."""
-        narrowest = [kind for kind in self.kinds if kind.scope == "global"][-1]
-        return next(pool.rows for pool in self.shared if any(narrowest in kinds for kinds in pool.uses.values()))
+Pools = dict[tuple[PoolKind, int], np.ndarray]  # kind of pool, number of the benchmark row -> sorted rows of the index
 
 
 def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], split: str, items: str = "") -> Pools:
-    """items: only the pools of these items, "all" or the split; empty: both.
+    """The pools of these benchmark rows, with their kinds in the order of the report; the first is the headline.
 
+    items: only the pools of these items, "all" or the split; empty: both.
     Raises UserError for an unknown candidate, for an empty pool, and where there are no pools of these items.
     """
     members = _members(collection, index, split)
@@ -60,7 +42,7 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
         raise UserError(f"there is no pool of {items} items; choose from {', '.join(members)}")
     members = {items: members[items]} if items else members
     kinds = [PoolKind(scope, of) for scope in ("global", "local") for of in members]
-    shared: dict[bytes, SharedPool] = {}
+    pools: Pools = {}
     for number, row in enumerate(rows):
         name, local = f"{row.dataset} task {row.task}", rows_in(index, collection.local_pool(row))
         if "all" in members:
@@ -71,8 +53,8 @@ def read_pools(collection: Collection, index: Index, rows: list[BenchmarkRow], s
                 chosen = np.intersect1d(local, chosen, assume_unique=True)
             if not len(chosen):
                 raise UserError(f"{name}: the {kind} is empty; add candidates to {collection.root}/cand_pool")
-            shared.setdefault(chosen.tobytes(), SharedPool(chosen, {})).uses.setdefault(number, []).append(kind)
-    return Pools(kinds, list(shared.values()))
+            pools[kind, number] = chosen
+    return pools
 
 
 def _members(collection: Collection, index: Index, split: str) -> dict[str, np.ndarray]:

@@ -21,6 +21,7 @@ from genius.evaluation.pools import PoolKind
 from genius.evaluation.queries import QuerySet, read_queries, with_positives
 from genius.evaluation.report import report_of
 from genius.evaluation.systems import CANDIDATES, STAGES, found_lines, id_systems
+from genius.index.store import Index
 from genius.metrics.hit_rate import CUTS, MISS, Qrels
 from genius.models.encoder import Encoder
 from genius.schema import Item, Modality
@@ -125,6 +126,14 @@ def test_a_variant_is_evaluated_on_some_rows_by_some_systems(engine, collection,
     same = found.pool(items="test", beams=8).row(3, "shapes")
     assert at_all_cuts(whole.row(3, "shapes"), "beam") == at_all_cuts(same, "beam")
     assert not variant.health
+
+
+def test_a_pool_with_several_uses_is_built_once(engine, collection, monkeypatch):
+    built, build = [], Index.pool
+    monkeypatch.setattr(Index, "pool", lambda *given: built.append(len(given[1])) or build(*given))
+    evaluate(engine, collection, EvaluationOptions(beams=(4,), systems=("scan",), details=False))
+    tested = len(list(collection.candidates("union_test")))
+    assert len(built) == 7 and built.count(tested) == 1  # six local pools, and one of the test items of all
 
 
 def test_the_limit_and_the_split_are_used(engine, collection):

@@ -150,43 +150,30 @@ def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(en
 # pools
 
 
-def rows_by_use(pools):
-    uses = [(each.rows, number, kind) for each in pools.shared for number, kinds in each.uses.items() for kind in kinds]
-    return {(str(kind), number): rows for rows, number, kind in uses}
+def named(pools):
+    return {(str(kind), number): rows for (kind, number), rows in pools.items()}
 
 
-def test_every_row_has_its_four_pools_and_rows_share_the_global_ones(collection, engine):
+def test_every_row_has_its_four_pools(collection, engine):
     rows, everything = collection.rows(), np.arange(engine.index.n)
-    pools = read_pools(collection, engine.index, rows, "test")
-    found = rows_by_use(pools)
+    found = named(read_pools(collection, engine.index, rows, "test"))
     tested = np.unique(engine.index.rows_of(item.id for item in collection.candidates("union_test")))
     for number, row in enumerate(rows):
         local = np.unique(engine.index.rows_of(item.id for item in collection.local_pool(row)))
         assert found["global pool, all items", number].tolist() == everything.tolist()
-        assert found["global pool, test items", number].tolist() == tested.tolist() == pools.candidates().tolist()
+        assert found["global pool, test items", number].tolist() == tested.tolist()
         assert found["local pool, all items", number].tolist() == local.tolist()
         assert found["local pool, test items", number].tolist() == np.intersect1d(local, tested).tolist()
-    assert sorted(len(pool.uses) for pool in pools.shared) == [1] * 6 + [3, 3]
+    assert len(found) == 4 * len(rows)
 
 
 def test_pools_are_limited_to_all_items_or_to_those_of_the_split(collection, engine):
     rows = collection.rows()
     for items in ("all", "test"):
-        found = read_pools(collection, engine.index, rows, "test", items)
-        assert found.kinds == [PoolKind("global", items), PoolKind("local", items)]
-        assert {kind for pool in found.shared for kinds in pool.uses.values() for kind in kinds} == set(found.kinds)
+        kinds = [kind for kind, _ in read_pools(collection, engine.index, rows, "test", items)]
+        assert kinds == [PoolKind("global", items), PoolKind("local", items)] * len(rows)
     with pytest.raises(UserError, match="no pool of val items; choose from all, test"):
         read_pools(collection, engine.index, rows, "test", "val")
-
-
-def test_a_pool_with_two_uses_is_built_once(broken, engine):
-    row = next(row for row in broken.rows() if row.dataset == "titled")
-    local = (broken.root / "cand_pool/local/mbeir_titled_task2_cand_pool.jsonl").read_text()
-    for split in ("train", "val", "test"):
-        (broken.root / UNION.format(split)).write_text(local)
-    pools = read_pools(broken, engine.index, [row], "test")
-    (pool,) = pools.shared
-    assert pool.uses == {0: pools.kinds} and len(pools.kinds) == 4
 
 
 class IndexOf:
@@ -204,9 +191,8 @@ class IndexOf:
 def test_an_index_of_one_pool_is_searched_as_that_pool(collection, split):
     """As the shipped run, whose index lacks what was for training alone."""
     index, rows = IndexOf(item.id for item in collection.candidates("union_test")), collection.rows()
-    pools = read_pools(collection, index, rows, split)
-    assert pools.kinds == [PoolKind("global", "test"), PoolKind("local", "test")]
-    found = rows_by_use(pools)
+    found = named(read_pools(collection, index, rows, split))
+    assert len(found) == 2 * len(rows)
     for number, row in enumerate(rows):
         local = {item.id for item in collection.local_pool(row)} & index.ids.keys()
         assert found["global pool, test items", number].tolist() == list(range(index.n))

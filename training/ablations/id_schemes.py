@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from genius.evaluation.speed.workloads import numeric_ids
 from genius.models.kmeans import kmeans, nearest_centroids
 from genius.schema import Item
 
@@ -48,21 +49,14 @@ class SchemeInputs:
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class Identifiers:
-    """The IDs of n candidates."""
-
-    codes: np.ndarray  # (n, M) uint16
-    code_sizes: tuple[int, ...]
+Identifiers = tuple[np.ndarray, tuple[int, ...]]  # codes (n, M) uint16, and how many there are at each level
 
 
 def numeric(candidates: SchemeInputs) -> Identifiers:
     """The decimal digits of a number that is drawn for each item."""
     n = len(candidates.items)
-    digits = max(2, len(str(n - 1)))
-    numbers = np.random.default_rng(candidates.seed).permutation(n)
-    places = 10 ** np.arange(digits - 1, -1, -1)
-    return Identifiers((numbers[:, None] // places % 10).astype(np.uint16), (10,) * digits)
+    codes, code_sizes = numeric_ids(n)
+    return codes[np.random.default_rng(candidates.seed).permutation(n)].astype(np.uint16), code_sizes
 
 
 def string(candidates: SchemeInputs) -> Identifiers:
@@ -76,7 +70,7 @@ def string(candidates: SchemeInputs) -> Identifiers:
         words = re.findall(r"\w+", item.text or PurePosixPath(item.image or "").stem)
         places = [CHARACTERS.find(letter) for letter in " ".join(words).lower()[:STRING_LEVELS]]
         codes[row, : len(places)] = [unknown if place < 0 else place for place in places]
-    return Identifiers(codes, (end + 1,) * STRING_LEVELS)
+    return codes, (end + 1,) * STRING_LEVELS
 
 
 def semantic(candidates: SchemeInputs) -> Identifiers:
@@ -100,7 +94,7 @@ def semantic(candidates: SchemeInputs) -> Identifiers:
     codes = np.zeros((len(texts), WORD_LEVELS), dtype=np.uint16)
     for row, of_item in enumerate(words):
         codes[row, : len(of_item)] = [vocabulary.get(word, 1) for word in of_item]
-    return Identifiers(codes, (len(vocabulary) + 2,) * WORD_LEVELS)
+    return codes, (len(vocabulary) + 2,) * WORD_LEVELS
 
 
 def residual(candidates: SchemeInputs) -> Identifiers:
@@ -112,9 +106,7 @@ def residual(candidates: SchemeInputs) -> Identifiers:
         code = nearest_centroids(left, book)
         left = left - book[code]
         codes.append(code)
-    return Identifiers(
-        torch.stack(codes, dim=1).numpy().astype(np.uint16), (candidates.codebook_size,) * candidates.levels
-    )
+    return torch.stack(codes, dim=1).numpy().astype(np.uint16), (candidates.codebook_size,) * candidates.levels
 
 
 def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifiers:
@@ -146,7 +138,7 @@ def hierarchical(candidates: SchemeInputs, branches: int, leaf: int) -> Identifi
     for row, path in enumerate(paths):
         codes[row, : len(path)] = path
     codes[:, -1] = numbers
-    return Identifiers(codes, (branches + 1,) * depth + (max(2, leaf),))
+    return codes, (branches + 1,) * depth + (max(2, leaf),)
 
 
 SCHEMES: dict[str, Callable[[SchemeInputs], Identifiers]] = {

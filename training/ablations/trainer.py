@@ -186,8 +186,8 @@ class Trainer:
         known[self.data["train"].pairs.positives] = True
         embeddings = self.data["train"].candidate_files.embedding[:].astype(np.float32)
         inputs = SchemeInputs(embeddings, items, known, config.levels, config.codebook_size, seed)
-        made = SCHEMES[training.scheme](inputs)
-        np.savez(work / SCHEME, codes=made.codes, sizes=made.code_sizes)
+        codes, code_sizes = SCHEMES[training.scheme](inputs)
+        np.savez(work / SCHEME, codes=codes, sizes=code_sizes)
 
     def _features(self, work: Path) -> list[FeatureSet]:
         """The training and validation pairs with the features of a side run."""
