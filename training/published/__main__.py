@@ -2,7 +2,7 @@
 
     python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq rq_clip_large.pth] DEST
 
-A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub. Every weight is mapped or listed as left
+A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub, in the sizes of preset paper. Every weight is mapped or listed as left
 out, in the output and in the run's manifest. A decoder keeps the quantizer it was trained for, which is in its own
 checkpoint; --rq is compared with it, and used only if there is none.
 """
@@ -24,8 +24,10 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run, is_run
 from training.distributed import run_alone
+from training.presets import PAPER
 from training.published.checkpoint_file import CLIP_SF, GENIUS, Checkpoint, local_file
 from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_of, quantizer_of
+from training.settings import Settings
 from training.stage import only_trainer
 
 BEGUN = re.compile(r"\.lock|\.[\w.-]+\.[0-9a-f]{32}|encoder-[0-9a-f]{8}")  # left by a process that was killed
@@ -44,27 +46,24 @@ class Published:
 
 
 def convert(
-    clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None = None, leave_out: Sequence[str] = ()
+    clip_sf: Checkpoint, genius: Checkpoint, rq: Checkpoint | None, leave_out: Sequence[str], sizes: Settings
 ) -> Published:
-    """Build the models. leave_out: names of further weights to leave out; * matches anything.
+    """Build the models, of these sizes. leave_out: names of further weights to leave out; * matches anything.
 
-    Raises UserError if a weight is missing, unknown or of another shape, or the parts do not fit each other.
+    Raises UserError if a weight is missing, unknown or of another shape.
     """
     source, prefix = (genius, QUANTIZER) if genius.has(QUANTIZER) else (rq, "")
     if source is None:
         raise UserError(f"{genius.file} has no quantizer; name the one that its decoder was trained for with --rq")
-    fusion, quantizer = fusion_of(source, prefix), quantizer_of(source, prefix)
-    decoder, encoder = decoder_of(genius, quantizer), encoder_of(clip_sf)
-    if encoder.dim != fusion.config.dim or fusion.config.dim != quantizer.config.dim:
-        raise UserError(
-            f"embeddings have dimension {encoder.dim} in {clip_sf.file}, {fusion.config.dim} in the fusion and "
-            f"{quantizer.config.dim} in the quantizer of {source.file}; they do not belong together"
-        )
+    of_ids = sizes.quantizer
+    fusion, quantizer = fusion_of(source, prefix, of_ids.fusion), quantizer_of(source, prefix, of_ids.quantizer)
+    decoder = decoder_of(genius, quantizer, sizes.decoder.decoder)
+    encoder = encoder_of(clip_sf, sizes.encoder.architecture)
     notes = []
     if source is rq:
         notes.append(f"{genius.file.name} has no quantizer: that of {rq.file.name} is used")
     elif rq is not None:
-        rq_fusion, rq_quantizer = fusion_of(rq, ""), quantizer_of(rq, "")
+        rq_fusion, rq_quantizer = fusion_of(rq, "", of_ids.fusion), quantizer_of(rq, "", of_ids.quantizer)
         same = equal(fusion, rq_fusion) and equal(quantizer, rq_quantizer)
         notes.append(
             f"{rq.file.name} has the same quantizer as {genius.file.name}"
@@ -115,7 +114,7 @@ def summary(published: Published) -> list[str]:
     return lines
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, sizes: Settings = PAPER) -> None:
     parser = command_parser("training.published", __doc__)
     parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
     parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
@@ -128,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     read = [name and Checkpoint.read(local_file(name)) for name in (options.clip_sf, options.genius, options.rq)]
-    published = convert(*read, options.leave_out)
+    published = convert(*read, options.leave_out, sizes)
     publish(published, options.destination)
     print("\n".join([*summary(published), f"done: {options.destination} has encoder, fusion, quantizer and decoder"]))
 

@@ -8,7 +8,6 @@ object that does nothing: OmegaConf is not needed, and no code of the file or of
 memory-mapped, so weights that are not used are not read.
 """
 
-import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from pickle import UnpicklingError
@@ -85,26 +84,11 @@ class Checkpoint:
         """Whether the name of any weight that is not taken yet has this prefix."""
         return any(name.startswith(prefix) for name in self._weights)
 
-    def shape(self, name: str, axes: int) -> tuple[int, ...]:
-        """Shape of a weight with this number of axes. Raises UserError if there is none."""
-        shape = tuple(self._weight(name).shape)
-        if len(shape) != axes:
-            raise UserError(f"{self.file}: {name} has the shape {shape}, expected {axes} axes")
-        return shape
-
-    def count(self, prefix: str) -> int:
-        """Number of numbered modules directly below a prefix. Raises UserError if there are none."""
-        pattern = re.compile(re.escape(prefix) + r"(\d+)\.")
-        numbers = {int(match[1]) for match in map(pattern.match, self._weights) if match}
-        if not numbers or max(numbers) != len(numbers) - 1:
-            raise UserError(
-                f"{self.file}: expected weights {prefix}0, {prefix}1 and so on, found {len(numbers)} modules"
-            )
-        return len(numbers)
-
     def take(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Take a weight. Raises UserError if it is missing, has another shape, or is not finite."""
-        weight = self._weight(name)
+        weight = self._weights.get(name)
+        if weight is None:
+            raise UserError(f"{self.file} lacks the weight {name}")
         if weight.shape != shape:
             raise UserError(f"{self.file}: {name} has the shape {tuple(weight.shape)}, expected {tuple(shape)}")
         if not weight.isfinite().all():
@@ -142,12 +126,6 @@ class Checkpoint:
                 f"{', …' if len(unknown) > 3 else ''}); if search does not need them: "
                 f"--leave-out {unknown[0].split('.')[0]}.*"
             )
-
-    def _weight(self, name: str) -> Tensor:
-        try:
-            return self._weights[name]
-        except KeyError:
-            raise UserError(f"{self.file} lacks the weight {name}") from None
 
 
 def local_file(name: str) -> Path:
