@@ -1,7 +1,6 @@
 """Complete a trained run, and copy it to where it ships from: what serving needs, and what the caller adds."""
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from genius.collections.images import thumbnail
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.examples import FOLDER, LIST
-from genius.files import disk_errors_explained, fsync, write_json, written_aside
+from genius.files import disk_errors_explained, fsync, remove_folder, write_json, written_aside
 from genius.run import Run, is_run
 from training import maps, names, ranker
 from training.__main__ import train
@@ -92,9 +91,6 @@ def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Call
 
     facts: replace those of the manifest.
     """
-    before = destination.with_name(f".{destination.name}.before")
-    if before.exists() and not destination.exists():  # killed between the last two renames
-        before.rename(destination)
     with disk_errors_explained(destination.parent), written_aside(destination, folder=True) as aside:
         shipped = aside / "run"
         run.copy(shipped)
@@ -103,8 +99,5 @@ def ship_run(run: Run, destination: Path, facts: dict[str, Any], add_files: Call
         for file in shipped.rglob("*"):
             if file.is_file():
                 fsync(file)
-        shutil.rmtree(before, ignore_errors=True)
-        if destination.exists():
-            destination.rename(before)
+        remove_folder(destination)  # a command that is killed here ships when it is run again
         shipped.rename(destination)
-        shutil.rmtree(before, ignore_errors=True)

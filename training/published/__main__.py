@@ -2,9 +2,9 @@
 
     python -m training.published --clip-sf clip_sf_large.pth --genius GENIUS_t5small.pth [--rq rq_clip_large.pth] DEST
 
-A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub, in the sizes of preset paper. Every weight is mapped or listed as left
-out, in the output and in the run's manifest. A decoder keeps the quantizer it was trained for, which is in its own
-checkpoint; --rq is compared with it, and used only if there is none.
+A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub; its models have the sizes of preset
+paper. Every weight is mapped or listed as left out, in the output and in the run's manifest. A decoder keeps the
+quantizer it was trained for, which is in its own checkpoint; --rq is compared with it, and used only if there is none.
 """
 
 import re
