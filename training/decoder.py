@@ -36,7 +36,7 @@ from training.distributed import is_main, local_slice, local_weight, mean_over_p
 from training.features import FeatureSet, training_features
 from training.optimization import adamw, bf16_where_fast, cosine, descend
 from training.pairs import split_batches, unseen_queries
-from training.settings import DecoderSettings
+from training.settings import Augmentation, DecoderSettings
 from training.stage import publish, seconds_per_step, stage_command
 
 WEIGHT_DECAY, BETAS, CLIP_GRAD_NORM = 1e-4, (0.9, 0.98), 1.0  # as published
@@ -154,7 +154,7 @@ class Samples:
         rows = np.where(is_self_query, -1 - batch[local], pairs.positives)
         target = torch.from_numpy(self.candidates[rows].astype(np.float32)).to(device)
         query = torch.from_numpy(self.queries[pairs.queries, pairs.phrasing].astype(np.float32)).to(device)
-        features = QUERY_AUGMENTATIONS[self.settings.augmentation](query, target, draw_weights)
+        features = augmented(query, target, self.settings.augmentation, draw_weights)
         features = torch.where(torch.from_numpy(is_self_query).to(device)[:, None], target, features)
         return features, torch.from_numpy(self.codes[rows].astype(np.int64)).to(device)
 
@@ -205,28 +205,16 @@ def cross_entropy(logits: Tensor, codes: Tensor, offsets: tuple[int, ...]) -> Te
     return F.cross_entropy(logits.flatten(0, 1), tokens.flatten())
 
 
-def elementwise(query: Tensor, target: Tensor, draw_weights: DrawWeights) -> Tensor:
-    """Query augmentation of the published code: √s·query + √(1−s)·target with s per element, normalized."""
-    s = draw_weights(query.shape[1])
-    return F.normalize(s.sqrt() * query + (1 - s).sqrt() * target, dim=-1)
-
-
-def scalar(query: Tensor, target: Tensor, draw_weights: DrawWeights) -> Tensor:
-    """Query augmentation of the paper (Eq. 11): μ·query + (1−μ)·target with one μ per pair."""
-    mu = draw_weights(1)
-    return mu * query + (1 - mu) * target
-
-
-def unmixed(query: Tensor, target: Tensor, draw_weights: DrawWeights) -> Tensor:
-    """No query augmentation (the ablation)."""
-    return query
-
-
-QUERY_AUGMENTATIONS: dict[str, Callable[[Tensor, Tensor, DrawWeights], Tensor]] = {
-    "elementwise": elementwise,
-    "scalar": scalar,
-    "none": unmixed,
-}
+def augmented(query: Tensor, target: Tensor, how: Augmentation, draw_weights: DrawWeights) -> Tensor:
+    """Query augmentation (Eq. 11). As published √s·query + √(1−s)·target with s per element, normalized; in the paper
+    μ·query + (1−μ)·target with one μ per pair.
+    """
+    if how == "none":  # the ablation
+        return query
+    weights = draw_weights(1 if how == "scalar" else query.shape[1])
+    if how == "scalar":
+        return weights * query + (1 - weights) * target
+    return F.normalize(weights.sqrt() * query + (1 - weights).sqrt() * target, dim=-1)
 
 
 if __name__ == "__main__":

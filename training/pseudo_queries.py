@@ -29,6 +29,7 @@ from torch import Tensor
 from genius.collections.keys import id_key, key_dataset
 from genius.collections.mbeir import Collection
 from genius.collections.writer import further_queries
+from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.schema import Item, LabeledQuery, Modality
@@ -127,11 +128,7 @@ def items_at(collection: Collection, rows: np.ndarray) -> list[Item]:
 
 def embed_texts(encoder: Encoder, texts: Sequence[str], batch: int) -> Tensor:
     """(q, d) embeddings."""
-    vectors = torch.zeros(len(texts), encoder.dim)
-    for start in range(0, len(texts), batch):
-        part = texts[start : start + batch]
-        vectors[start : start + batch] = encoder.encode([None] * len(part), part).embedding()
-    return vectors
+    return torch.cat([encoder.encode([None] * len(part), part).embedding() for part in batched(texts, batch)])
 
 
 def visual_words() -> list[str]:

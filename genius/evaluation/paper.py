@@ -20,6 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from genius.collections.layout import TASKS
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
@@ -27,7 +30,7 @@ from genius.evaluation import NOTES
 from genius.evaluation.arguments import command_line
 from genius.evaluation.evaluate import Evaluation, compared_kinds
 from genius.evaluation.figures import PoolFigures, RowFigures
-from genius.metrics.hit_rate import USUAL_CUT, mean_known, wilson_interval
+from genius.metrics.hit_rate import USUAL_CUT, wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
 from genius.trie.ids import packed_bytes
 
@@ -134,11 +137,9 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
     rows = [row for row in pool.rows if paper.counterpart(row.task, row.dataset)]
     if not rows or not {DENSE, *BEAM_SYSTEMS} <= set(rows[0].systems.index):
         return []
-    of_paper: dict[str, list[float | None]] = {}  # heading -> shares by row
-    for number, system in enumerate(paper.systems):
-        printed = [paper.counterpart(row.task, row.dataset)[number] for row in rows]
-        of_paper[f"paper: {system}"] = [None if figure is None else figure / 100 for figure in printed]
-    here: dict[str, list[float | None]] = {f"here: {DENSE}": [row.figure(DENSE, "rate") for row in rows]}
+    printed = [paper.counterpart(row.task, row.dataset) for row in rows]
+    of_paper = pd.DataFrame(printed, columns=[f"paper: {system}" for system in paper.systems], dtype=float) / 100
+    here = {f"here: {DENSE}": [row.figure(DENSE, "rate") for row in rows]}
     printed_sizes = [
         swept
         for swept in evaluation.sweep(pool.kind)
@@ -151,17 +152,15 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
     columns, cells = [Column("task"), Column("dataset")], [[*row_names(row)] for row in rows] + [["average", ""]]
     for side, dense, reranked in (
         (of_paper, f"paper: {CLIP_SF}", f"paper: {RERANKED}"),
-        (here, f"here: {DENSE}", list(here)[-1]),
+        (pd.DataFrame(here), f"here: {DENSE}", list(here)[-1]),
     ):
-        for values in side.values():
-            values.append(None if None in values else mean_known(list(values)))
         columns += [Column(name, "%") for name in side]
-        for line, *values in zip(cells, *side.values(), strict=True):
-            line += values
+        side.loc["average"] = {name: figures.mean(skipna=False) for name, figures in side.items()}
         if reranked in side:
             columns.append(Column(dense.replace(": ", ": of "), digits=2))
-            for line, rate, whole in zip(cells, side[reranked], side[dense], strict=True):
-                line.append(rate / whole if whole else None)
+            side["share"] = side[reranked] / side[dense].where(side[dense] > 0)
+        for line, values in zip(cells, side.to_numpy().tolist(), strict=True):
+            line += [None if np.isnan(value) else value for value in values]
     note = NOTES["same_data" if all(paper.holds(row.dataset) for row in rows) else "other_data"]
     note += " " + NOTES["beside_the_paper"].format(scope=pool.kind.scope.capitalize(), items=pool.kind.items)
     return [Table(f"Beside the paper's {paper.name}", columns, cells, note)]

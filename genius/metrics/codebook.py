@@ -12,7 +12,9 @@ Shapes: n items, M levels.
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +84,10 @@ def read_ids(table: Table) -> IDs:
     where = table if isinstance(table, str | Path) else "the table"
     try:
         if not isinstance(table, pd.DataFrame | np.ndarray):
-            table = _read(Path(table))
+            kind = Path(table).suffix.lower()
+            if kind not in READERS:
+                raise ValueError(f"expected a file of {', '.join(READERS)}")
+            table = READERS[kind](Path(table))
         if isinstance(table, np.ndarray):
             return IDs(_checked(table), None, None)
         codes, used = _codes(table)
@@ -95,20 +100,19 @@ def read_ids(table: Table) -> IDs:
     return IDs(codes, None if name is None else table[name].astype(str).to_numpy(dtype=object), table)
 
 
-def _read(file: Path) -> pd.DataFrame | np.ndarray:
-    kind = file.suffix.lower()
-    if kind == ".npy":
-        return np.load(file, allow_pickle=False)
-    if kind == ".json":
-        codes = json.loads(file.read_text())
-        return pd.DataFrame({"id": list(codes), "codes": [" ".join(map(str, code)) for code in codes.values()]})
-    if kind == ".jsonl":
-        return pd.read_json(file, lines=True, dtype=False)
-    if kind == ".parquet":
-        return pd.read_parquet(file)
-    if kind in (".csv", ".tsv"):
-        return pd.read_csv(file, sep="," if kind == ".csv" else "\t", dtype_backend="numpy_nullable")
-    raise ValueError("expected .csv, .tsv, .jsonl, .json, .parquet or .npy")
+def _read_json(file: Path) -> pd.DataFrame:
+    codes = json.loads(file.read_text())
+    return pd.DataFrame({"id": list(codes), "codes": [" ".join(map(str, code)) for code in codes.values()]})
+
+
+READERS: dict[str, Callable[[Path], pd.DataFrame | np.ndarray]] = {
+    ".csv": partial(pd.read_csv, dtype_backend="numpy_nullable"),
+    ".tsv": partial(pd.read_csv, dtype_backend="numpy_nullable", sep="\t"),
+    ".jsonl": partial(pd.read_json, lines=True, dtype=False),
+    ".json": _read_json,
+    ".parquet": pd.read_parquet,
+    ".npy": partial(np.load, allow_pickle=False),
+}
 
 
 def _codes(table: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:

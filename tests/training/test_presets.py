@@ -8,7 +8,6 @@ code, `paper-text` has a value and a source of its own.
 import dataclasses
 import json
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import torch
@@ -19,11 +18,9 @@ from genius.models.encoder import Features
 from genius.models.fusion import Fusion, FusionConfig
 from genius.run import Run, shipped_run
 from training import decoder, encoder, optimization, quantizer
-from training.decoder import QUERY_AUGMENTATIONS
 from training.optimization import adamw, cosine
 from training.photos.__main__ import shipped_settings
 from training.presets import PAPER, PRESETS
-from training.settings import Augmentation
 from training.stage import recorded_settings
 
 TABLE = {line["setting"]: line for line in read_published(Path(__file__).with_name("presets.tsv"))}
@@ -157,10 +154,6 @@ def test_the_papers_fusion_has_no_branches():
         fusion(Features(image, text, known, known)), torch.nn.functional.normalize(expected, dim=-1)
     )
     assert {name.split(".")[0] for name, _ in fusion.named_parameters()} == {"mix", "gate"}
-
-
-def test_the_settings_name_every_augmentation_that_the_decoder_has():
-    assert set(get_args(Augmentation)) == QUERY_AUGMENTATIONS.keys()
 
 
 def test_the_upsampled_datasets_are_mbeirs():

@@ -13,7 +13,7 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from tests.training.tiny import TINY
-from training.decoder import BEAMS, QUERY_AUGMENTATIONS, Samples, TargetIDs, Validation, cross_entropy
+from training.decoder import BEAMS, Samples, TargetIDs, Validation, augmented, cross_entropy
 from training.features import FeatureSet
 from training.pairs import CandidateTable
 from training.quantizer import FusionAndQuantizer, batch_losses, validate
@@ -158,11 +158,11 @@ def weights(width: int) -> torch.Tensor:
 def test_the_published_mixture_is_of_square_roots_and_normalized():
     s = weights(3)
     expected = F.normalize(s.sqrt() * QUERY + (1 - s).sqrt() * TARGET)
-    torch.testing.assert_close(QUERY_AUGMENTATIONS["elementwise"](QUERY, TARGET, weights), expected)
+    torch.testing.assert_close(augmented(QUERY, TARGET, "elementwise", weights), expected)
 
 
 def test_the_papers_mixture_lies_between_query_and_target_with_beta_weights():
-    mixed = QUERY_AUGMENTATIONS["scalar"](QUERY, TARGET, weights)
+    mixed = augmented(QUERY, TARGET, "scalar", weights)
     along = ((mixed - TARGET) * (QUERY - TARGET)).sum(-1) / (QUERY - TARGET).square().sum(-1)
     torch.testing.assert_close(mixed, along[:, None] * QUERY + (1 - along[:, None]) * TARGET, atol=1e-5, rtol=0)
     assert along.mean().item() == pytest.approx(0.5, abs=0.01)

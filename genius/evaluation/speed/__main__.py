@@ -96,8 +96,7 @@ def main(arguments: Sequence[str]) -> None:
             for so_far in measure(part, measuring, device, engine, queries):
                 measured[part] = so_far
     finally:
-        tables = [table for results in measured.values() for table in results.tables]
-        plots = [plot for results in measured.values() for plot in results.plots]
+        tables, plots = ([each for results in measured.values() for each in results[of]] for of in (0, 1))
         if tables:
             command, note = command_line("genius.evaluation.speed", arguments), described(measuring, device)
             Report("Speed", note, command, version(options.run), tables, plots).save(options.out / "speed.json")

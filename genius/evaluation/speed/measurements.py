@@ -6,11 +6,11 @@ Shapes: b queries, q queries of a row, n items, K results.
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -49,6 +49,7 @@ EXPLAINED = {  # kind of IDs -> what they are
 
 
 Built = TypeVar("Built")
+Measured = tuple[list[Table], list[Plot]]  # what a measurement gave so far
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,6 @@ class SpeedOptions:
     beams: int = 50
     decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a measurement gave so far."""
-
-    tables: list[Table]
-    plots: list[Plot] = field(default_factory=list)
 
 
 def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
@@ -104,7 +97,7 @@ def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
             lines(f"{title}, batch {batch}, ms per query", cells, Axis("items", log=True), "ms per query")
             for batch, cells in times.items()
         ]
-        yield Measured([Table(title, columns, list(rows), EXPLAINED[workload.kind] + FOUND)], plots)
+        yield [Table(title, columns, list(rows), EXPLAINED[workload.kind] + FOUND)], plots
 
 
 def timed(build: Callable[..., Built], *given: Any) -> tuple[Built, float]:
@@ -113,10 +106,10 @@ def timed(build: Callable[..., Built], *given: Any) -> tuple[Built, float]:
     return build(*given), time.perf_counter() - start
 
 
-def by_size(title: str, cells: dict[tuple[str, int], float], note: str, best: Literal["high", "low"]) -> Table:
+def by_size(title: str, cells: dict[tuple[str, int], float], note: str) -> Table:
     """A row for each system and a column for each size; cells: (system, size) -> value."""
     sizes = sorted({size for _, size in cells})
-    columns = [Column("system"), *(Column(f"{size:,} items", "", 2, best) for size in sizes)]
+    columns = [Column("system"), *(Column(f"{size:,} items", "", 2, "high") for size in sizes)]
     names = dict.fromkeys(name for name, _ in cells)
     return Table(title, columns, [[name, *(cells.get((name, size)) for size in sizes)] for name in names], note)
 
@@ -169,7 +162,7 @@ def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions)
             series.append(Series(kind, [medians[batch][name] for name in names], [rates[name] for name in names]))
         title = f"Hit rate by time, batch {batch}"
         plots.append(Plot(title, "lines", Axis("ms per query", log=True), Axis(f"hit@{CUT}", "%"), series))
-    return Measured(tables, plots)
+    return tables, plots
 
 
 def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
@@ -242,7 +235,7 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
             times = measure_in_turns(systems, draw, batch, options.rounds)
         cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
         plot = lines(title, cells, Axis("candidates", log=True), "queries per second")
-        yield Measured([by_size(title, cells, note, "high")], [plot])
+        yield [by_size(title, cells, note)], [plot]
 
 
 def text_queries(engine: Engine, seed: int) -> list[Query]:
@@ -296,4 +289,4 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
     times = measure_in_turns(stages, draw, 1, options.rounds)
     rows = [[name, statistics.median(spent), min(spent)] for name, spent in times.items()]
     columns = [Column("one query"), Column("median", "ms", 1), Column("least", "ms", 1)]
-    return Measured([Table("One query", columns, rows, f"Batch 1, {engine.index.n:,} items.")])
+    return [Table("One query", columns, rows, f"Batch 1, {engine.index.n:,} items.")], []
