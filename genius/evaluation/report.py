@@ -138,9 +138,8 @@ def differences_table(pools: Sequence[PoolFigures]) -> Table:
     rows = [
         [str(pool.kind), pair, difference] for pool in pools for pair, difference in pool.average.differences.items()
     ]
-    note = "In percentage points, averages over rows. Intervals are of the differences query by query."
     columns = [Column("pool"), Column("pair"), Column("difference", "%")]
-    return Table("Differences between systems", columns, rows, note)
+    return Table("Differences between systems", columns, rows, NOTES["differences"])
 
 
 def phrasings_table(pool: PoolFigures) -> Table:
@@ -148,10 +147,8 @@ def phrasings_table(pool: PoolFigures) -> Table:
     systems = list(pool.rows[0].by_phrasing)
     rows = [[*row_names(row), row.phrasings, *row.by_phrasing.values()] for row in pool.rows]
     means = [mean_known([row.by_phrasing[system][0] for row in pool.rows]) for system in systems]
-    note = "Every query in every phrasing of its row's instruction: the mean; in brackets the lowest and the highest."
-    columns = [*NAMES, Column("phrasings"), *_percents(*systems)]
-    title = "Hit rate over all phrasings of the instructions"
-    return Table(title, columns, [*rows, ["average", "", None, *means]], note)
+    columns, rows = [*NAMES, Column("phrasings"), *_percents(*systems)], [*rows, ["average", "", None, *means]]
+    return Table("Hit rate over all phrasings of the instructions", columns, rows, NOTES["phrasings"])
 
 
 def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
@@ -197,11 +194,11 @@ def health_table(health: dict) -> Table:
     """Use of the codes of each level; health: see `table_health`."""
     columns = [Column("level"), Column("codes"), Column("used"), Column("effective codes")]
     rows = [[level["level"], level["codes"], level["used"], level["perplexity"]] for level in health["levels"]]
-    note = (
-        f"{100 * health['items_alone']:.1f} % of {health['items']:,} items share their ID with no other; the largest "
-        f"bucket holds {health['largest_bucket']:,}. Modality purity of the first code: "
-        f"{100 * health['modality_purity']:.1f} %. *Effective codes*: how many of equal size would divide the items as "
-        "finely (exp of the entropy)."
+    note = NOTES["health"].format(
+        alone=100 * health["items_alone"],
+        items=health["items"],
+        largest=health["largest_bucket"],
+        purity=100 * health["modality_purity"],
     )
     return Table("Codes in use", columns, rows, note)
 

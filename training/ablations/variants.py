@@ -32,15 +32,6 @@ FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
 BLIP_LARGE = json.loads(Path(__file__).with_name("blip_large.json").read_text())  # with ViT-L/16, as in UniIR
-BASE = (  # of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
-    "quantizer.keep_best=false",
-    "quantizer.patience=0",
-    "decoder.patience=0",
-    "decoder.keep_best=false",
-    "decoder.decoder.geometry=false",
-    "decoder.self_queries=false",
-    "decoder.decoder_weights=[1.0]",
-)
 
 
 class PaperColumn(NamedTuple):
@@ -179,6 +170,8 @@ CAPTIONS = tuple(PaperColumn(0, "mscoco", cut) for cut in (1, 5, 10))
 COUNTERPARTS = tuple(dict.fromkeys(column.row for column in (*FIVE, *ALL)))  # in the order in which they are chosen
 
 VARIANTS = read_variants()
+# of every variant: the paper's decoder, no loss of our own, and the last epoch, so that all are treated alike
+BASE = VARIANTS.pop("base")[0].changes
 BEAM_SIZES = tuple(variant.beams for variant in VARIANTS["S4"])
 TABLES = {
     table.number: table

@@ -17,6 +17,7 @@ import torch
 from PIL import Image, ImageOps
 
 from genius.errors import UserError
+from genius.evaluation import NOTES
 from genius.evaluation.queries import EncodedSplit, in_batches
 from genius.evaluation.speed.systems import DENSE, MAX_ITEMS, SYSTEMS, K, System, dense_of_run, ids_of_run
 from genius.evaluation.speed.timing import measure_in_turns, median_ratio
@@ -34,19 +35,9 @@ CUT = 5  # k of the hit rate
 BATCH = 64  # queries searched together where time does not matter
 TEXTS = 256  # of the run's items that queries are drawn from
 JUDGED, MAX_JUDGED = 64, 10_000_000  # queries whose nearest vector must be found; among more items none are judged
-FOUND = (
-    " Milliseconds per query, the search alone; bytes without the weights of models; *found*: queries whose nearest "
-    f"item by embedding is among what is handed over: {K} results, of a scan the {SCANNED} that are re-ranked."
-)
 SIDES = (512, 384)  # of a picture, in pixels
 ROUNDING = 1e-9  # two means over rows that are equal on paper may differ by this
 TEXT, INSTRUCTION = "a red car in front of an old house, seen from the left", "Find a picture that shows this."
-EXPLAINED = {  # kind of IDs -> what they are
-    "uniform": "Random IDs and an untrained decoder of the paper's size (T5-small, 9 codes of 4,096).",
-    "realistic": "The run's decoder. IDs are the run's; a larger collection adds IDs that begin like one of them and "
-    "end like another.",
-}
-
 
 Built = TypeVar("Built")
 Measured = tuple[list[Table], list[Plot]]  # what a measurement gave so far
@@ -97,7 +88,8 @@ def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
             lines(f"{title}, batch {batch}, ms per query", cells, Axis("items", log=True), "ms per query")
             for batch, cells in times.items()
         ]
-        yield [Table(title, columns, list(rows), EXPLAINED[workload.kind] + FOUND)], plots
+        note = f"{NOTES[workload.kind]} {NOTES['searches'].format(results=K, scanned=SCANNED)}"
+        yield [Table(title, columns, list(rows), note)], plots
 
 
 def timed(build: Callable[..., Built], *given: Any) -> tuple[Built, float]:
@@ -138,10 +130,8 @@ def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions)
     ]
     columns = [Column("system"), Column(f"hit@{CUT}", "%", 1, "high")]
     columns += [Column(f"batch {batch}", "ms", 2, "low") for batch in options.batches]
-    note = (
-        f"{engine.index.n:,} items, {len(queries.cuts):,} test queries in {len(queries.sets)} rows, global pool, the "
-        f"run's decoder weight. Hit rate at {CUT}: mean over rows; median milliseconds of the search alone."
-    )
+    facts = {"items": engine.index.n, "queries": len(queries.cuts), "rows": len(queries.sets), "cut": CUT}
+    note = NOTES["equal"].format(**facts)
     tables = [Table("On the run", [*columns, Column("bytes per item", "", 0, "low")], rows, note)]
     plots = []
     for batch in options.batches:
@@ -153,8 +143,7 @@ def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions)
                 more = systems[name].bytes_per_item / systems[equal].bytes_per_item if equal else None
                 pairs.append([name, equal or "none finds as much", slower, more])
         columns = [Column("IDs"), Column("equaled by"), Column("× its time", "", 2), Column("× its bytes", "", 2)]
-        note = "The fastest dense search that finds at least as much, and how much more time and bytes IDs need."
-        tables.append(Table(f"At equal hit rate, batch {batch}", columns, pairs, note))
+        tables.append(Table(f"At equal hit rate, batch {batch}", columns, pairs, NOTES["equaled_by"]))
         kinds = {name: name.split(",")[0] if name in dense else name for name in systems}
         series = []  # a line for all settings of an index
         for kind in dict.fromkeys(kinds.values()):
@@ -194,13 +183,9 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
         raise UserError("no item of the run is an image, so text queries find none; name another run")
     nothing = EncodedQueries.from_vectors(*np.zeros((2, 1, engine.encoder.dim), dtype=np.float32))
     workload, batch = realistic(max(options.items), engine, nothing, options.seed, images), max(options.batches)
-    parameters = sum(weights.numel() for weights in engine.decoder.parameters())
-    note = (
-        f"From the text to the results, batches of {batch}, {options.beams} beams; every system encodes the texts "
-        f"itself. The decoder has {parameters / 1e6:.1f} million parameters; those of the other identifiers have its "
-        "layers and width and random weights (the paper: T5-small for GENIUS, Flamingo-3B for GRACE). The first "
-        f"{len(images):,} candidates are the run's images, the others are recombined from them."
-    )
+    millions = sum(weights.numel() for weights in engine.decoder.parameters()) / 1e6
+    facts = {"batch": batch, "beams": options.beams, "millions": millions, "images": len(images)}
+    note = NOTES["figure_4"].format(**facts)
 
     def draw(count: int, number: int) -> list[str]:
         """Other texts in each round."""
