@@ -16,7 +16,7 @@ from training import NOTES
 from training.distributed import is_main
 
 CURVES, HEALTH = "reports/training.json", "reports/health.json"
-VALIDATION = "val_"  # starts the name of a rate of validation queries; other figures are losses
+VALIDATION = "validation "  # starts the name of a rate of validation queries; other figures are losses
 LOG_RATIO = 100  # losses that differ by more are drawn on a logarithmic axis
 COMMAND = "python -m training COLLECTION RUN"
 
@@ -29,7 +29,7 @@ def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: floa
     Replaces this epoch and later ones of an earlier try. started: by `time.perf_counter`.
     """
     seconds = time.perf_counter() - started
-    shown = [f"{_shown(name)} {figure:{'.1%' if _is_rate(name) else '.4g'}}" for name, figure in figures.items()]
+    shown = [f"{name} {figure:{'.1%' if _is_rate(name) else '.4g'}}" for name, figure in figures.items()]
     print(f"{stage} epoch {epoch}", *shown, f"{seconds:.0f} s, {pace}", sep="  ", flush=True)
     if is_main():
         curves = read_curves(run)
@@ -40,14 +40,14 @@ def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: floa
 
 
 def read_curves(run: Run) -> dict[str, list[Epoch]]:
-    """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as they were recorded. Raises UserError for a foreign file."""
+    """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as it was recorded. Raises UserError for a foreign file."""
     try:
         report = Report.load(run.path / CURVES)
     except FileNotFoundError:
         return {}
     curves = {}
     for table in report.tables:
-        names = [_recorded(column.name) for column in table.columns]
+        names = [column.name for column in table.columns]
         curves[table.title.lower()] = [
             {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in table.rows
         ]
@@ -59,7 +59,7 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
     tables, plots, durations = [], [], []
     for stage, epochs in curves.items():
         names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
-        columns = [Column(_shown(name), *_form(name)) for name in names]
+        columns = [Column(name, *_form(name)) for name in names]
         tables.append(Table(stage.capitalize(), columns, [[epoch.get(name) for name in names] for epoch in epochs]))
         rates = list(filter(_is_rate, names))
         losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
@@ -69,16 +69,6 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
         seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
         durations.append(f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s")
     return Report("Training", f"{NOTES['curves']}\n\n{'; '.join(durations)}.", COMMAND, version, tables, plots)
-
-
-def _shown(name: str) -> str:
-    """val_hit_at_5 -> validation hit@5."""
-    return name.replace(VALIDATION, "validation ").replace("_at_", "@").replace("_", " ")
-
-
-def _recorded(name: str) -> str:
-    """The same, back."""
-    return name.replace("validation ", VALIDATION).replace("@", "_at_").replace(" ", "_")
 
 
 def _is_rate(name: str) -> bool:
@@ -97,7 +87,7 @@ def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shar
     for name in names:
         known = [epoch for epoch in epochs if name in epoch]
         points = [float(epoch["epoch"]) for epoch in known]
-        series.append(Series(_shown(name.removeprefix(VALIDATION)), points, [epoch[name] for epoch in known]))
+        series.append(Series(name.removeprefix(VALIDATION), points, [epoch[name] for epoch in known]))
     positive = [value for each in series for value in each.y if value > 0]
     log = not shares and bool(positive) and max(positive) > LOG_RATIO * min(positive)
     return Plot(title, "lines", Axis("epoch"), Axis("share" if shares else "loss", "%" * shares, log), series)
@@ -105,7 +95,7 @@ def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shar
 
 def health_report(health: Mapping[str, Any], version: str) -> Report:
     """health: of `table_health`, and the hit rates on validation queries."""
-    rows: list[list[Cell]] = [[_shown(name), value] for name, value in health.items() if name != "levels"]
+    rows: list[list[Cell]] = [[name.replace("_", " "), value] for name, value in health.items() if name != "levels"]
     ids = Table("IDs", [Column("figure"), Column("value", digits=4)], rows)
     alone = f"{100 * health['items_alone']:.1f} % of the items have an ID of their own"
     note = f"{NOTES['health_lead']}\n\n{NOTES['health']}"
@@ -113,7 +103,7 @@ def health_report(health: Mapping[str, Any], version: str) -> Report:
 
 
 def read_health(run: Run) -> dict[str, float]:
-    """The figures of the health report, but for the levels. Raises UserError if there is none."""
+    """The figures of the health report, as it names them, but for the levels. Raises UserError if there is none."""
     file = run.path / HEALTH
     try:
         report = Report.load(file)
@@ -124,4 +114,4 @@ def read_health(run: Run) -> dict[str, float]:
             f"{file} is missing or incomplete; train the quantizer again: "
             f"python -m training.quantizer COLLECTION {run.path}"
         )
-    return {_recorded(str(name)): value for name, value in report.tables[0].rows}
+    return dict(report.tables[0].rows)

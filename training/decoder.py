@@ -101,11 +101,11 @@ def fit(
             losses.append(loss.item())
         pace, figures = seconds_per_step(started, steps), {"loss": mean_over_processes(np.mean(losses))}
         if is_main():
-            figures["val_recall"] = validation.candidate_recall(decoder, 1.0)
+            figures["validation recall"] = validation.candidate_recall(decoder, 1.0)
             if geometry_recall is not None:
-                figures["val_recall_by_geometry"] = geometry_recall
+                figures["validation recall by geometry"] = geometry_recall
         record_epoch(run, "decoder", epoch, figures, started, pace)
-        checkpoints.save(decoder, optimizer, epoch, score=figures.get("val_recall", 0.0))
+        checkpoints.save(decoder, optimizer, epoch, score=figures.get("validation recall", 0.0))
     if settings.keep_best:
         print(f"decoder: keeping epoch {checkpoints.load_best(decoder)}, the best on validation")
     if settings.half:

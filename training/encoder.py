@@ -181,7 +181,7 @@ def fit(
         pace = seconds_per_step(started, steps)
         with average.averaged_weights():
             hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed)
-        figures = {"loss": np.mean(losses), "val_hit_at_1": hit_at_1, "val_hit_at_5": hit_at_5}
+        figures = {"loss": np.mean(losses), "validation hit@1": hit_at_1, "validation hit@5": hit_at_5}
         record_epoch(Run(arguments.run), "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
     average.apply_averages()

@@ -58,7 +58,13 @@ BATCH, BLOCK = 256, 8192  # queries encoded, and features fused, at a time
 NEIGHBORS, MIN_VECTORS = 15, 20  # of UMAP; fewer vectors have no neighborhoods
 EPOCHS = 200  # of a layout that starts from another
 SIDE = "without-contrast"  # the folder of the second training
-REPORTED = ("ids", "largest_bucket", "items_alone", "val_hit_at_5", "val_hit_at_5_quantized")
+REPORTED = {  # figure of the maps -> its name in the report of the codes
+    "ids": "ids",
+    "largest_bucket": "largest bucket",
+    "items_alone": "items alone",
+    "val_hit_at_5": "validation hit@5",
+    "val_hit_at_5_quantized": "validation hit@5 quantized",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -308,7 +314,7 @@ def _umap(vectors: np.ndarray, start: str | np.ndarray, epochs: int | None, seed
 def compared_health(run: Run) -> dict[str, float]:
     """The figures by which the IDs of the two trainings are compared."""
     health = read_health(run)
-    return {name: health[name] for name in REPORTED}
+    return {figure: health[name] for figure, name in REPORTED.items()}
 
 
 def _codes(model: ResidualQuantizer, z: torch.Tensor, modalities: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ def fit(run: Run, data: FeatureSet, val: FeatureSet, settings: QuantizerSettings
         rates = broadcast_object(validate(model, val, settings, seed, device) if is_main() else None)
         figures = dict(zip(FIGURES.values(), np.mean(history, axis=0), strict=True))
         record_epoch(run, "quantizer", epoch, figures | rates, started, pace)
-        checkpoints.save(model, optimizer, epoch, score=rates["val_hit_at_5_quantized"])
+        checkpoints.save(model, optimizer, epoch, score=rates["validation hit@5 quantized"])
     if settings.keep_best:
         print(f"quantizer: keeping epoch {checkpoints.load_best(model)}, the best on validation")
     model.eval()
@@ -111,7 +111,7 @@ def validate(
     sample = np.sort(rng.permutation(np.flatnonzero(pairs.row_mask(settings.rows)))[:SAMPLE])
     query = model.fusion(val.query_files.features(sample).to(device))  # (s, d)
     first = torch.full((len(sample), 5), -torch.inf, device=device), torch.full((len(sample), 5), -1, device=device)
-    best = {"val_hit_at_5": first, "val_hit_at_5_quantized": first}  # scores and rows so far
+    best = {"validation hit@5": first, "validation hit@5 quantized": first}  # scores and rows so far
     for start in range(0, len(candidates), block):
         part = slice(start, start + block)
         modality = torch.from_numpy(candidates.modalities[part]).long().to(device)

@@ -54,7 +54,7 @@ def is_head(name):
 def test_heads_learn(trained):
     points = curve(trained)
     assert points[-1]["loss"] < 0.7 * points[0]["loss"]
-    assert points[-1]["val_hit_at_5"] > 5 * 5 / (2 * len(COLORS) ** 2)
+    assert points[-1]["validation hit@5"] > 5 * 5 / (2 * len(COLORS) ** 2)
 
 
 def test_towers_do_not_change(trained, towers):

@@ -20,7 +20,6 @@ from genius.schema import Item, Modality
 from tests.evaluation.micro import write_micro_collection
 from tests.training.tiny import LEVELS, TINY, Killed, die, lay_out_by_principal_components
 from training import maps
-from training.curves import read_health
 from training.maps import MIN_VECTORS, fill_square, first_layout, next_layout, procrustes
 
 
@@ -67,7 +66,7 @@ def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn
     (arguments,) = drawn
     assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
     assert arguments.settings.seed == TINY.seed
-    assert read_maps(path).health["with"] == {name: read_health(Run(path))[name] for name in maps.REPORTED}
+    assert read_maps(path).health["with"] == maps.compared_health(Run(path))
 
 
 def test_a_second_training_that_was_finished_before_a_kill_is_not_repeated(path, collection, tmp_path, monkeypatch):

@@ -52,14 +52,14 @@ def test_every_epoch_is_recorded(path):
     assert {stage: [point["epoch"] for point in points] for stage, points in curves.items()} == {
         stage: list(range(getattr(TINY, stage).epochs)) for stage in ("encoder", "quantizer", "decoder")
     }
-    assert all(0 <= point["val_hit_at_5"] <= 1 for point in curves["encoder"])
+    assert all(0 <= point["validation hit@5"] <= 1 for point in curves["encoder"])
 
 
 def test_the_health_of_the_codes_is_reported(path, collection):
     health = read_health(Run(path))
     assert health["items"] == sum(1 for _ in collection.all_candidates())
     assert [row[1] for row in Report.load(path / HEALTH).tables[1].rows] == [3, 5, 5, 5]
-    assert health["modality_purity"] == 1.0
+    assert health["modality purity"] == 1.0
 
 
 def test_a_finished_training_has_nothing_left_to_do(path, collection, capsys):

@@ -7,7 +7,7 @@ from genius.reports import Axis, Column, Plot, Report, Series, Table
 from training.curves import curves_report, health_report
 
 HOSTILE = "<img src=x onerror=alert(1)> %{x} </script>"
-EPOCHS = [{"epoch": epoch, "loss": 2.0 / (epoch + 1), "val_hit_at_5": 0.3 + 0.1 * epoch} for epoch in range(3)]
+EPOCHS = [{"epoch": epoch, "loss": 2.0 / (epoch + 1), "validation hit@5": 0.3 + 0.1 * epoch} for epoch in range(3)]
 HEALTH = {"items": 9, "ids": 8, "levels": [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.9}] * 2}
 HEALTH |= {"modality_purity": 1.0, "largest_bucket": 2, "items_alone": 0.8}
 
