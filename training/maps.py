@@ -18,7 +18,6 @@ Shapes: m items drawn, q queries drawn, p points, g distinct vectors, d dim, M l
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -91,29 +90,23 @@ def draw(root: Path, path: Path, device: str) -> None:
         index = load_index(run)
         candidates = CandidateTable.read(training_collection(root, settings, run))
         files = finished_features(run, "candidates", candidates.content_digest, settings.seed)
-        items = items_to_draw(index, candidates, root, path)
+        keys, index_rows, candidate_rows = items_to_draw(index, candidates, root, path)
         split, query_sets = sample_queries(collection, index, settings.seed)
         encoder = Encoder.load(run.folder("encoder")).for_inference().to(device)
-        blocks = np.array_split(items.candidate_rows, -(-len(items.candidate_rows) // BLOCK))
+        blocks = np.array_split(candidate_rows, -(-len(candidate_rows) // BLOCK))
         features = [*map(files.features, blocks), *encode_queries(encoder, collection, query_sets)]
 
         side = train_without_contrast(run, collection, settings, device)
-        views, layouts = lay_out_views(run, side, features, index.modalities[items.index_rows], settings.seed, device)
-        datasets = map(int, np.unique(key_dataset(items.keys)))
-        maps = Maps(
-            views,
-            layouts,
-            items.keys,
-            tuple(mapped_queries(query_sets, index)),
-            {number: collection.dataset_name(number) for number in datasets},
-            split,
-            {"with": health_with_contrast, "without": compared_health(side)},
-        )
+        views, layouts = lay_out_views(run, side, features, index.modalities[index_rows], settings.seed, device)
+        queries = tuple(mapped_queries(query_sets, index))
+        names = {number: collection.dataset_name(number) for number in map(int, np.unique(key_dataset(keys)))}
+        health = {"with": health_with_contrast, "without": compared_health(side)}
+        maps = Maps(views, layouts, keys, queries, names, split, health)
         run.publish(PART, maps.save, ("fusion", "quantizer"))
         remove_folder(side.path)
         print(
-            f"maps: {len(items.keys)} of {index.n} items and {len(maps.queries)} {split} queries in {len(views)} "
-            f"views, {time.perf_counter() - started:.0f} s"
+            f"maps: {len(keys)} of {index.n} items and {len(queries)} {split} queries in {len(views)} views, "
+            f"{time.perf_counter() - started:.0f} s"
         )
 
 
@@ -134,21 +127,14 @@ def draw_vectors(run: Run, name: str, seed: int) -> None:
     run.publish(PART, Maps(views, layouts, keys, (), {0: name}, "", {}).save, ("fusion", "quantizer"))
 
 
-@dataclass(frozen=True)
-class DrawnItems:
-    """The m items of the maps, by ascending key."""
-
-    keys: np.ndarray  # (m,) of their ids, see id_key
-    index_rows: np.ndarray  # (m,)
-    candidate_rows: np.ndarray  # (m,) rows of their features
-
-
-def items_to_draw(index: Index, candidates: CandidateTable, root: Path, path: Path) -> DrawnItems:
+def items_to_draw(
+    index: Index, candidates: CandidateTable, root: Path, path: Path
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A sample of the indexed items, without those that were added after training: their features are not stored.
 
-    Raises UserError if the collection at `root` lacks one that the run at `path` was trained with, or none is left.
+    Returns the keys (m,) of their ids, ascending, their rows of the index (m,), and of the features (m,). Raises UserError if the collection at `root` lacks one that the run at `path` was trained with, or none is left.
     """
-    rows = sample_items(index)
+    rows = sample_items(index, MAX_ITEMS)
     ids = [item.id for item in index.items(rows)]
     candidate_rows = candidates.rows(ids)  # −1: added to the index later, from elsewhere
     missing = np.flatnonzero((candidate_rows < 0) & (rows < index.config.trained))
@@ -164,12 +150,12 @@ def items_to_draw(index: Index, candidates: CandidateTable, root: Path, path: Pa
     order = order[candidate_rows[order] >= 0]
     if not len(order):
         raise UserError(f"{path} holds no item any more that it was trained with, so its maps would be empty")
-    return DrawnItems(keys[order], rows[order], candidate_rows[order])
+    return keys[order], rows[order], candidate_rows[order]
 
 
-def sample_items(index: Index, most: int = 0) -> np.ndarray:
+def sample_items(index: Index, most: int) -> np.ndarray:
     """(m,) rows of the items to draw: all, or a sample that is spread evenly over the sorted IDs."""
-    rows, most = np.arange(index.n), most or MAX_ITEMS
+    rows = np.arange(index.n)
     if index.n <= most:
         return rows
     by_id = np.lexsort(index.codes(rows).T[::-1])
