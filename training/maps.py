@@ -132,7 +132,8 @@ def items_to_draw(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A sample of the indexed items, without those that were added after training: their features are not stored.
 
-    Returns the keys (m,) of their ids, ascending, their rows of the index (m,), and of the features (m,). Raises UserError if the collection at `root` lacks one that the run at `path` was trained with, or none is left.
+    Returns the keys (m,) of their ids, ascending, and their rows of the index and of the features (m,). Raises
+    UserError if the collection at `root` lacks one that the run at `path` was trained with, or none is left.
     """
     rows = sample_items(index, MAX_ITEMS)
     ids = [item.id for item in index.items(rows)]

@@ -19,26 +19,15 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from genius.collections.layout import INSTRUCTIONS
 from genius.collections.mbeir import Collection
-from genius.collections.records import Instructions
 from genius.evaluation.figures import PoolFigures, RowFigures, pool_figures, row_figures
 from genius.evaluation.pools import PoolKind, Pools, read_pools
-from genius.evaluation.queries import (
-    BATCH,
-    EncodedSplit,
-    QuerySet,
-    encode,
-    phrasings_of,
-    read_queries,
-    training_targets,
-)
+from genius.evaluation.queries import BATCH, EncodedSplit, QuerySet, encode, read_queries, training_targets
 from genius.evaluation.systems import SearchedPool
 from genius.index.store import Index
 from genius.metrics.code_health import table_health
 from genius.metrics.factor_agreement import factor_table, read_factors
 from genius.metrics.hit_rate import headline_cut
-from genius.schema import Modality
 from genius.search.engine import Engine, batch_size
 
 PHRASED_SYSTEMS = ("dense", "beam", "beam + re-rank")
@@ -105,9 +94,6 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
         answerable=options.answerable,
         rows=options.rows,
     )
-    if options.every_phrasing:
-        for queries in sets:
-            count_phrasings(queries, collection.instructions())
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     searched = search_pools(engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options)
     health, factors = {}, []
@@ -155,25 +141,17 @@ def measure_phrasings(pool: SearchedPool, collection: Collection, queries: Query
 
     A query with fewer phrasings than others repeats its first ones.
     """
-    phrasings, cut = collection.instructions(), headline_cut(queries.row.dataset)
-    chosen, count = replace(pool, systems=PHRASED_SYSTEMS), count_phrasings(queries, phrasings)
+    chosen, cut = replace(pool, systems=PHRASED_SYSTEMS), headline_cut(queries.row.dataset)
+    count = max(map(len, queries.phrasings))
     rates: dict[str, list[float]] = defaultdict(list)
     for number in range(count):
-        rephrased = queries.rephrased(phrasings, number)
+        rephrased = queries.rephrased(number)
         encoded = encode(pool.engine, rephrased.opened(collection, BATCH))
         (found,) = chosen.search(encoded, rephrased.qrels, [beams])
         for system, hits in (found["rank"] <= cut).groupby(found["system"], sort=False):
             rates[system].append(float(hits.mean()))
     by_phrasing = {system: (float(np.mean(each)), min(each), max(each)) for system, each in rates.items()}
     return {"phrasings": count, "by_phrasing": by_phrasing}
-
-
-def count_phrasings(queries: QuerySet, phrasings: Instructions) -> int:
-    """The most phrasings that a query of the row has. Raises UserError for a query without one."""
-    return max(
-        len(phrasings_of(query, Modality(target), queries.row, phrasings, INSTRUCTIONS.name))
-        for query, target in zip(queries.queries, queries.targets.tolist(), strict=True)
-    )
 
 
 def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet]) -> str:

@@ -44,6 +44,7 @@ class QuerySet:
     qrels: Qrels  # over index rows
     targets: np.ndarray  # (q,) target modality of the instruction
     unknown: int = 0  # judgments that name an item outside the index
+    phrasings: Sequence[list[str]] = ()  # (q,) that each instruction was chosen from
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -59,13 +60,9 @@ class QuerySet:
             for batch in batched(zip(self.queries, self.instructions, strict=True), size):
                 yield list(threads.map(open_query, *zip(*batch, strict=True)))
 
-    def rephrased(self, phrasings: Instructions, number: int) -> Self:
+    def rephrased(self, number: int) -> Self:
         """The same queries with this phrasing of their instructions, counted modulo the number of phrasings."""
-        choices = (
-            phrasings[self.row.dataset_id, query.modality, Modality(target)]
-            for query, target in zip(self.queries, self.targets.tolist(), strict=True)
-        )
-        return replace(self, instructions=[texts[number % len(texts)] for texts in choices])
+        return replace(self, instructions=[texts[number % len(texts)] for texts in self.phrasings])
 
 
 def read_queries(
@@ -108,11 +105,16 @@ def read_queries(
         if queries:
             positives, unknown = _positives(queries, row, index, split)
             targets = [int(index.modalities[rows[0]]) if rows else TASKS[row.task][1] for rows in positives]
-            instructions = []
-            for query, target in zip(queries, targets, strict=True):
-                choices = phrasings_of(query, Modality(target), row, phrasings, file)
-                instructions.append(choices[seeded_hash(seed, "instruction", query.id) % len(choices)])
-            sets.append(QuerySet(row, queries, instructions, Qrels.from_lists(positives), np.array(targets), unknown))
+            choices = [
+                phrasings_of(query, Modality(target), row, phrasings, file)
+                for query, target in zip(queries, targets, strict=True)
+            ]
+            instructions = [
+                texts[seeded_hash(seed, "instruction", query.id) % len(texts)]
+                for query, texts in zip(queries, choices, strict=True)
+            ]
+            qrels = Qrels.from_lists(positives)
+            sets.append(QuerySet(row, queries, instructions, qrels, np.array(targets), unknown, choices))
     if not sets:
         raise UserError(f"{collection.root} has no {split} queries; evaluate another split or add queries")
     if not any(len(queries.qrels.rows) for queries in sets):

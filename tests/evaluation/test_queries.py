@@ -132,11 +132,10 @@ def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_ar
 
 def test_every_phrasing_can_be_chosen_and_a_query_with_fewer_repeats_them(collection, engine):
     pictures, *_, texts = read(collection, engine)
-    phrasings = collection.instructions()
     for number in range(4):
         expected = replace(pictures, instructions=[PHRASINGS[number % 3]] * 4)
-        assert pictures.rephrased(phrasings, number) == expected
-    assert texts.rephrased(phrasings, 2).instructions == ["Describe this."] * 4
+        assert pictures.rephrased(number) == expected
+    assert texts.rephrased(2).instructions == ["Describe this."] * 4
 
 
 def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(engine, broken):

@@ -118,8 +118,7 @@ def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collect
 
 def test_of_many_items_an_even_share_of_every_code_is_drawn(path, monkeypatch):
     index = Index.load(Run(path).folder("index"))
-    monkeypatch.setattr(maps, "MAX_ITEMS", index.n // 2)
-    rows = maps.sample_items(index)
+    rows = maps.sample_items(index, index.n // 2)
     assert len(set(rows.tolist())) == index.n // 2
     whole, kept = (np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows))
     assert (np.abs(kept - whole / 2) <= 1).all()
