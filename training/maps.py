@@ -168,7 +168,7 @@ def sample_queries(collection: Collection, index: Index, seed: int) -> tuple[str
     splits_of_rows = [row.splits for row in collection.rows()]
     split = next(split for split in SPLITS if any(split in splits for splits in splits_of_rows))
     limit = -(-MAX_QUERIES // sum(split in splits for splits in splits_of_rows))
-    return split, read_queries(collection, index, split, limit=limit, seed=seed, phrasing="seeded", answerable=True)
+    return split, read_queries(collection, index, split, limit=limit, seed=seed, answerable=True)
 
 
 def encode_queries(encoder: Encoder, collection: Collection, query_sets: Sequence[QuerySet]) -> Iterator[Features]:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -29,7 +29,6 @@ from genius.schema import LabeledQuery, Modality, Query
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
 
-Phrasing = Literal["seeded", "held-out"]
 LOOKED_UP = 10_000  # queries whose positives are looked up together
 BATCH = 64  # queries encoded together
 
@@ -72,15 +71,15 @@ def read_queries(
     *,
     limit: int | None,
     seed: int,
-    phrasing: Phrasing = "seeded",
+    held_out: bool = False,
     answerable: bool = False,
     rows: Sequence[str] = (),
 ) -> list[QuerySet]:
     """One QuerySet per row that has queries in this split, ordered by task and dataset.
 
     limit: queries per row, a sample fixed by the seed; None: all.
-    phrasing: of the instructions of (dataset, query modality, target modality) a query gets one by seed and query id
-    alone; "held-out": among phrasings that training never uses.
+    held_out: instructions are in phrasings that training never uses. Of those of (dataset, query modality, target
+    modality) a query gets one by seed and query id alone.
     answerable: leave out queries without a positive in the index, for an index of a pool that has no answers to others.
     rows: names of the rows that are read, see `select_rows`; empty: all.
     As in M-BEIR the target modality is that of the first positive from the query's own dataset, or that of the task
@@ -91,7 +90,7 @@ def read_queries(
     if no positive of any query is in the index.
     """
     phrasings, file = collection.instructions(), INSTRUCTIONS.name
-    if phrasing == "held-out":
+    if held_out:
         phrasings, file = collection.held_out_instructions(), HELD_OUT_INSTRUCTIONS.name
     sets = []
     for row in sorted(select_rows(collection.rows(), rows), key=lambda row: (row.task, row.dataset_id)):

@@ -18,7 +18,6 @@ STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "scan": "sc
 REPORTED_AS = "What codes say about factors: "  # starts the titles of tables
 FACTOR_FIGURES = ("alone", "in_modality", "given_prefix")
 HITS = [f"hit@{k}" for k in CUTS]
-Columns = dict[Column, Callable[[RowFigures], Cell]]
 NAMES = [Column("task"), Column("dataset")]
 
 
@@ -83,21 +82,27 @@ def _percents(*names: str) -> list[Column]:
     return [Column(name, "%") for name in names]
 
 
-def by_row(title: str, pool: PoolFigures, columns: Columns, note: str = "") -> Table:
-    """A line for each row, and their average."""
-    cells = [[*row_names(row), *(value(row) for value in columns.values())] for row in [*pool.rows, pool.average]]
-    return Table(title, [*NAMES, *columns], cells, note)
+def by_row(
+    title: str, pool: PoolFigures, columns: Sequence[Column], cells: Callable[[RowFigures], list[Cell]], note: str = ""
+) -> Table:
+    """A line for each row, and their average; cells: of the columns, for one of them."""
+    rows = [[*row_names(row), *cells(row)] for row in [*pool.rows, pool.average]]
+    return Table(title, [*NAMES, *columns], rows, note)
 
 
 def hit_table(pool: PoolFigures) -> Table:
     """Hit rates of all systems, with their intervals."""
-    columns: Columns = {Column("queries"): lambda row: row.queries, Column("candidates"): lambda row: row.candidates}
+    counts = {"queries": "queries", "candidates": "candidates"}
     if any(row.without_positive for row in pool.rows):
-        columns[Column("no positive in pool")] = lambda row: row.without_positive
+        counts["no positive in pool"] = "without_positive"
     if any(row.outside for row in pool.rows):
-        columns[Column("judgments outside")] = lambda row: row.outside
-    columns |= {Column(name, "%"): lambda row, name=name: row.rate(name) for name in pool.average.systems.index}
-    return by_row(f"Hit rate by row, {pool.kind}", pool, columns)
+        counts["judgments outside"] = "outside"
+    systems = pool.average.systems.index
+
+    def cells(row: RowFigures) -> list[Cell]:
+        return [*(getattr(row, field) for field in counts.values()), *map(row.rate, systems)]
+
+    return by_row(f"Hit rate by row, {pool.kind}", pool, [*map(Column, counts), *_percents(*systems)], cells)
 
 
 def rungs(row: RowFigures) -> list[str]:
@@ -119,8 +124,8 @@ def _rung(row: RowFigures, name: str) -> float:
 
 def ladder_table(pool: PoolFigures) -> Table:
     """The oracle ladder: where the next point of hit rate is lost, for each row."""
-    columns: Columns = {Column(name, "%"): lambda row, name=name: _rung(row, name) for name in rungs(pool.average)}
-    return by_row(f"Where hit rate is lost, {pool.kind}", pool, columns, NOTES["ladder"])
+    steps, title = rungs(pool.average), f"Where hit rate is lost, {pool.kind}"
+    return by_row(title, pool, _percents(*steps), lambda row: [_rung(row, step) for step in steps], NOTES["ladder"])
 
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
@@ -170,11 +175,14 @@ def targets_table(pool: PoolFigures) -> Table:
     """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
     shown = ("dense", "scan", "beam", "scan + re-rank", "beam + re-rank", "both + re-rank", "both + ranker")
     systems = [name for name in shown if name in pool.average.systems.index]
-    columns: Columns = {Column("seen: queries"): lambda row: row.queries_seen}
-    columns |= {Column(f"seen: {name}", "%"): lambda row, name=name: row.figure(name, "seen") for name in systems}
-    columns[Column("new: queries")] = lambda row: row.queries_new
-    columns |= {Column(f"new: {name}", "%"): lambda row, name=name: row.figure(name, "new") for name in systems}
-    return by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, NOTES["targets"])
+    columns = [Column("seen: queries"), *_percents(*(f"seen: {name}" for name in systems))]
+    columns += [Column("new: queries"), *_percents(*(f"new: {name}" for name in systems))]
+
+    def cells(row: RowFigures) -> list[Cell]:
+        seen, new = ([row.figure(system, name) for system in systems] for name in ("seen", "new"))
+        return [row.queries_seen, *seen, row.queries_new, *new]
+
+    return by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, cells, NOTES["targets"])
 
 
 def beams_table(pools: Sequence[PoolFigures]) -> Table:

@@ -12,6 +12,7 @@ Shapes: q queries of a row, n items of the index, k results, c first codes.
 
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -48,12 +49,10 @@ def asked(
 ) -> dict[str, list[QuerySet]]:
     """The queries of each row under each kind of instruction. Raises UserError as `read_queries` does."""
 
-    def read(**phrasing: str) -> list[QuerySet]:
-        return read_queries(collection, engine.index, split, limit=limit, seed=seed, answerable=True, **phrasing)
-
+    read = partial(read_queries, collection, engine.index, split, limit=limit, seed=seed, answerable=True)
     sets = {"known": read()}
     if collection.has_held_out_instructions():
-        sets["held out"] = read(phrasing="held-out")
+        sets["held out"] = read(held_out=True)
     swapped = [swap_instructions(queries, collection.instructions(), seed) for queries in sets["known"]]
     sets["swapped"] = [queries for queries in swapped if len(queries)]
     return sets | {"none": [replace(queries, instructions=[""] * len(queries)) for queries in sets["known"]]}

@@ -58,7 +58,7 @@ def test_an_instruction_depends_on_seed_and_query_alone(collection, engine):
 
 def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(collection, broken, engine):
     with pytest.raises(UserError, match="held_out_instructions.tsv: is missing"):
-        read(collection, engine, phrasing="held-out")
+        read(collection, engine, held_out=True)
     lines = [
         "text\timage\tshapes\t0\tA picture, please.\tIs there a picture?",
         "image\ttext\tshapes\t0\tPut this into words.",
@@ -67,9 +67,9 @@ def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(coll
     file = broken.root / "instructions/held_out_instructions.tsv"
     file.write_text("\n".join(lines[:2]) + "\n")
     with pytest.raises(UserError, match=r"titled has no instruction from text to image,text \(held_out_instr"):
-        read(broken, engine, phrasing="held-out")
+        read(broken, engine, held_out=True)
     file.write_text("\n".join(lines) + "\n")
-    found = [read(broken, engine, seed=seed, phrasing="held-out") for seed in range(5)]
+    found = [read(broken, engine, seed=seed, held_out=True) for seed in range(5)]
     assert {text for sets in found for text in sets[0].instructions} == {"A picture, please.", "Is there a picture?"}
     assert found[0][1].instructions == ["Both, please."] * 4
     assert found[0][0].queries == read(collection, engine)[0].queries

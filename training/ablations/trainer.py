@@ -88,7 +88,7 @@ class Trainer:
         self.item_rows = self.candidates.rows([item.id for item in self.index.items(range(self.index.n))])
         if (self.item_rows < 0).any():
             raise UserError(f"{run.path} has items that were added after training; build its index again")
-        self.columns = counterparts(read_queries(collection, self.index, SPLIT, limit=limit, seed=0, phrasing="seeded"))
+        self.columns = counterparts(read_queries(collection, self.index, SPLIT, limit=limit, seed=0))
         if not self.columns:
             raise UserError(f"{collection.root} has no {SPLIT} queries of the tasks in the paper's tables")
         self.facts = fingerprint(

@@ -132,8 +132,13 @@ def main(arguments: Sequence[str]) -> None:
     queries = EncodedSplit.encode(engine, collection, sets)
     pool = measure(engine, queries, training_targets(collection, engine.index), given.beams, given.seed)
     names = pool.average.systems.index.drop("dense")
-    columns = {Column(name, "%"): lambda row, name=name: row.differences[f"{name} − dense"] for name in names}
-    against = by_row("Hit rate less that of dense search, by row", pool, columns, "In percentage points.")
+    against = by_row(
+        "Hit rate less that of dense search, by row",
+        pool,
+        [Column(name, "%") for name in names],
+        lambda row: [row.differences[f"{name} − dense"] for name in names],
+        "In percentage points.",
+    )
     facts = {"queries": len(queries.encoded.z), "items": engine.index.n, "beams": given.beams, "seed": given.seed}
     note = f"{NOTES['worth_lead']}\n\n{NOTES['worth'].format(first=FIRST, **facts)}"
     tables = [averages_table([pool]), differences_table([pool]), hit_table(pool), against]
