@@ -161,7 +161,7 @@ def test_the_fastest_dense_search_that_finds_as_much_is_the_equal():
 
 def test_equal_hit_rate_compares_times_and_bytes_of_each_mode(engine, queries):
     measured = equal_hit_rate(engine, queries, OPTIONS)
-    systems_table, pairs, _ = measured.tables
+    systems_table, pairs, _ = measured[0]
     cells = columns(systems_table)
     size = dict(zip(cells["system"], cells["bytes per item"], strict=True))
     assert size["generate, cosine"] == size["generate, score"] + 2 * engine.index.config.dim
@@ -179,7 +179,7 @@ def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
     assert {query.text for query in texts} <= known and {query.instruction for query in texts} <= (asking or {""})
 
     *_, measured = figure_4(engine, OPTIONS)
-    cells = columns(measured.tables[0])
+    cells = columns(measured[0][0])
     names = [
         "CLIP + flat",
         "GENIUS",
@@ -194,7 +194,7 @@ def test_figure_4_asks_for_images_with_texts_of_the_run(engine):
 def test_a_whole_query_never_shows_the_engine_a_picture_that_it_knows(engine, monkeypatch):
     shown, search = [], engine.search
     monkeypatch.setattr(engine, "search", lambda queries, how: shown.extend(queries) or search(queries, how))
-    (table,) = whole_query(engine, OPTIONS).tables
+    (table,), _ = whole_query(engine, OPTIONS)
     cells = columns(table)
     assert {"text tower", "search, scan", "whole query: picture and text"} <= set(cells["one query"])
     assert all(0 < least <= median for median, least in zip(cells["median, ms"], cells["least, ms"], strict=True))

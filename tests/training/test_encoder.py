@@ -15,12 +15,12 @@ from genius.run import Run
 from tests.search.tiny import tiny_encoder
 from tests.training.tiny import TINY, arguments, train_stage
 from training import encoder, encoder_inputs, image_augmentation
-from training.ablations.variants import ENCODERS
+from training.ablations.variants import TABLES
 from training.curves import read_curves
 from training.encoder import new_encoder
 from training.encoder_inputs import FeatureFusionLoader
 from training.pairs import CandidateTable, Pairs
-from training.settings import EncoderSettings, with_stage_changes
+from training.settings import EncoderSettings
 
 
 def trained(collection, run, settings: EncoderSettings) -> Run:
@@ -79,7 +79,7 @@ def test_activations_that_are_computed_again_give_the_same_weights(collection, t
 
 
 def test_blip_cannot_compute_activations_again(collection, tmp_path):
-    own = replace(with_stage_changes(TINY, *ENCODERS["BLIP-SF"](TINY)).encoder, grad_checkpointing=True)
+    own = replace(settings_of("BLIP-SF", TINY.encoder), grad_checkpointing=True)
     with pytest.raises(UserError, match="is for the models of open_clip; set it to false for BLIP"):
         trained(collection, tmp_path, own)
 
@@ -88,8 +88,8 @@ PLAIN = replace(TINY.encoder, modality_weight=0.0, instruction_swap_prob=0.0, ep
 
 
 def settings_of(name: str, base: EncoderSettings = PLAIN) -> EncoderSettings:
-    settings = replace(TINY, encoder=base)
-    return with_stage_changes(settings, *ENCODERS[name](settings)).encoder
+    (variant,) = (variant for variant in TABLES["S9"].variants if variant.name == name)
+    return variant.training(replace(TINY, encoder=base)).settings.encoder
 
 
 @pytest.mark.parametrize("name", ["CLIP-FF", "BLIP-SF", "BLIP-FF"])
