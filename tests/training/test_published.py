@@ -308,13 +308,10 @@ def test_an_encoder_of_another_size_is_refused(small, tmp_path):
 
 
 def test_a_decoder_keeps_its_own_quantizer(small, tmp_path, capsys):
-    for seed in (1, 8):
-        files.save(tmp_path / f"{seed}.pth", files.quantizer_weights(SMALL, seed))
+    files.save(tmp_path / "8.pth", files.quantizer_weights(SMALL, 8))
     run = run_main(small.folder, tmp_path / "run", "--rq", str(tmp_path / "8.pth"))
-    assert "8.pth has another quantizer than genius.pth, whose own is used" in capsys.readouterr().out
+    assert "quantizer  that of genius\n" in capsys.readouterr().out
     assert run.digest("quantizer") == small.run.digest("quantizer")
-    run_main(small.folder, tmp_path / "same", "--rq", str(tmp_path / "1.pth"))
-    assert "1.pth has the same quantizer as genius.pth" in capsys.readouterr().out
 
 
 def test_a_decoder_without_a_quantizer_needs_one(small, tmp_path, capsys):
@@ -322,7 +319,7 @@ def test_a_decoder_without_a_quantizer_needs_one(small, tmp_path, capsys):
     assert "has no quantizer; name the one" in refused(small, tmp_path, bare)
     rq = files.save(tmp_path / "rq.pth", files.quantizer_weights(SMALL))
     run = run_main(small.folder, tmp_path / "run", "--rq", str(rq), genius=tmp_path / "changed.pth")
-    assert "changed.pth has no quantizer: that of rq.pth is used" in capsys.readouterr().out
+    assert "quantizer  that of rq\n" in capsys.readouterr().out
     assert run.digest("quantizer") == small.run.digest("quantizer")
 
 

@@ -37,7 +37,7 @@ from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from genius.texts import query_text
 from training import decoder, encoder, quantizer
-from training.ablations.id_schemes import SCHEMES, SchemeInputs
+from training.ablations.id_schemes import SCHEMES, Identifiers, SchemeInputs
 from training.ablations.variants import BEAM_SIZES, BEAMS, COUNTERPARTS, FIVE, FULL, Training, Variant, search_name
 from training.block_index import embedding_as_it_is
 from training.checkpoint import fingerprint
@@ -48,7 +48,7 @@ from training.pairs import CandidateTable
 from training.settings import Settings, with_values
 from training.stage import is_done, records_stamp, run_stage
 
-FOLDER, RESULTS, SCHEME = "ablations", "results", "scheme.npz"
+FOLDER, RESULTS = "ablations", "results"
 SPLIT, SPLITS, BATCH = "test", ("train", "val"), 64
 EMBEDDING = "embedding"  # digest of the fusion of trainings that have none
 SCOPES = ("global", "local")
@@ -162,32 +162,29 @@ class Trainer:
         made = work / "made.txt"
         if not made.exists():
             share_features(self.run, work)
-            if training.scheme:
-                self._make_scheme(training, seed, work)
+            if training.scheme:  # embeddings in the place of fused features
+                for folder in feature_folders(Run(work)):
+                    FeatureFiles(folder).fuse(embedding_as_it_is(self.engine.encoder.dim), EMBEDDING)
             else:
                 data, val = self._features(work)
                 quantizer.fit(Run(work), data, val, training.settings.quantizer, seed, self.device)
             write_text(made, training.ids)
         if training.scheme:
-            scheme = np.load(work / SCHEME)
-            return TargetIDs(scheme["codes"], None, EMBEDDING, training.ids), tuple(scheme["sizes"].tolist())
+            codes, code_sizes = self._scheme(training, seed)
+            return TargetIDs(codes, None, EMBEDDING, training.ids), code_sizes
         run = Run(work)
         model, fusion = ResidualQuantizer.load(run.folder("quantizer")).to(self.device), run.digest("fusion")
         fused = self._features(work)[0].candidate_files.fused(fusion)[:, 0]
         codes = quantize_all(fused, self.candidates.modalities, model)
         return TargetIDs(codes, model.cpu(), fusion, run.digest("quantizer")), model.config.code_sizes
 
-    def _make_scheme(self, training: Training, seed: int, work: Path) -> None:
-        """Codes of a scheme, and embeddings in the place of fused features."""
-        for folder in feature_folders(Run(work)):
-            FeatureFiles(folder).fuse(embedding_as_it_is(self.engine.encoder.dim), EMBEDDING)
+    def _scheme(self, training: Training, seed: int) -> Identifiers:
         items, config = list(self.collection.all_candidates()), training.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[self.data["train"].pairs.positives] = True
         embeddings = self.data["train"].candidate_files.embedding[:].astype(np.float32)
         inputs = SchemeInputs(embeddings, items, known, config.levels, config.codebook_size, seed)
-        codes, code_sizes = SCHEMES[training.scheme](inputs)
-        np.savez(work / SCHEME, codes=codes, sizes=code_sizes)
+        return SCHEMES[training.scheme](inputs)
 
     def _features(self, work: Path) -> list[FeatureSet]:
         """The training and validation pairs with the features of a side run."""

@@ -4,7 +4,7 @@
 
 A checkpoint is a path, or hf://OWNER/REPOSITORY/FILE on the Hugging Face hub; its models have the sizes of preset
 paper. Every weight is mapped or listed as left out, in the output and in the run's manifest. A decoder keeps the
-quantizer it was trained for, which is in its own checkpoint; --rq is compared with it, and used only if there is none.
+quantizer it was trained for, which is in its own checkpoint; --rq is used only if there is none.
 """
 
 import re
@@ -12,9 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
-from torch import nn
 
 from genius.commands import command_parser
 from genius.errors import UserError
@@ -30,8 +27,6 @@ from training.published.parts import QUANTIZER, decoder_of, encoder_of, fusion_o
 from training.settings import Settings
 from training.stage import only_trainer
 
-BEGUN = re.compile(r"\.lock|\.[\w.-]+\.[0-9a-f]{32}|encoder-[0-9a-f]{8}")  # left by a process that was killed
-
 
 @dataclass(frozen=True)
 class Published:
@@ -41,7 +36,6 @@ class Published:
     fusion: Fusion
     quantizer: ResidualQuantizer
     decoder: IDDecoder
-    notes: list[str]  # on the quantizer that is used
     left_out: dict[str, dict[str, str]]  # clip_sf, genius or rq -> name of a weight -> reason
 
 
@@ -52,37 +46,23 @@ def convert(
 
     Raises UserError if a weight is missing, unknown or of another shape.
     """
-    source, prefix = (genius, QUANTIZER) if genius.has(QUANTIZER) else (rq, "")
-    if source is None:
-        raise UserError(f"{genius.file} has no quantizer; name the one that its decoder was trained for with --rq")
-    of_ids = sizes.quantizer
-    fusion, quantizer = fusion_of(source, prefix, of_ids.fusion), quantizer_of(source, prefix, of_ids.quantizer)
+    checkpoints = {"clip_sf": clip_sf, "genius": genius}
+    source, prefix = genius, QUANTIZER
+    if not genius.has(QUANTIZER):
+        if rq is None:
+            raise UserError(f"{genius.file} has no quantizer; name the one that its decoder was trained for with --rq")
+        checkpoints["rq"] = source = rq
+        prefix = ""
+    fusion = fusion_of(source, prefix, sizes.quantizer.fusion)
+    quantizer = quantizer_of(source, prefix, sizes.quantizer.quantizer)
     decoder = decoder_of(genius, quantizer, sizes.decoder.decoder)
     encoder = encoder_of(clip_sf, sizes.encoder.architecture)
-    notes = []
-    if source is rq:
-        notes.append(f"{genius.file.name} has no quantizer: that of {rq.file.name} is used")
-    elif rq is not None:
-        rq_fusion, rq_quantizer = fusion_of(rq, "", of_ids.fusion), quantizer_of(rq, "", of_ids.quantizer)
-        same = equal(fusion, rq_fusion) and equal(quantizer, rq_quantizer)
-        notes.append(
-            f"{rq.file.name} has the same quantizer as {genius.file.name}"
-            if same
-            else f"{rq.file.name} has another quantizer than {genius.file.name}, whose own is used"
-        )
-    checkpoints = {"clip_sf": clip_sf, "genius": genius} | ({"rq": rq} if rq is not None else {})
     for checkpoint in checkpoints.values():
         for pattern in leave_out:
             checkpoint.leave_out(pattern, "by --leave-out")
         checkpoint.close()
     left_out = {name: checkpoint.left_out for name, checkpoint in checkpoints.items()}
-    return Published(encoder, fusion, quantizer, decoder, notes, left_out)
-
-
-def equal(first: nn.Module, second: nn.Module) -> bool:
-    """Whether two modules have the same weights."""
-    weights, expected = first.state_dict(), second.state_dict()
-    return weights.keys() == expected.keys() and all(torch.equal(weights[name], expected[name]) for name in weights)
+    return Published(encoder, fusion, quantizer, decoder, left_out)
 
 
 def publish(published: Published, destination: Path) -> Run:
@@ -90,8 +70,7 @@ def publish(published: Published, destination: Path) -> Run:
 
     Raises UserError if the destination exists and is not a run, or another process is changing it.
     """
-    begun = destination.is_dir() and all(BEGUN.fullmatch(file.name) for file in destination.iterdir())
-    if destination.exists() and not (begun or is_run(destination)):
+    if destination.exists() and not is_run(destination) and any(destination.iterdir()):
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
     with only_trainer(destination):
         run = Run(destination)  # its facts first, so that no kill leaves all parts without them
@@ -104,8 +83,8 @@ def publish(published: Published, destination: Path) -> Run:
 
 
 def summary(published: Published) -> list[str]:
-    """The notes, and lines that list the weights that were left out."""
-    lines = list(published.notes)
+    """Lines that say whose quantizer is used, and list the weights that were left out."""
+    lines = [f"quantizer  that of {'rq' if 'rq' in published.left_out else 'genius'}"]
     for checkpoint, left_out in published.left_out.items():
         for reason in dict.fromkeys(left_out.values()):
             names = Counter(re.sub(r"\.\d+\.", ".*.", name) for name, why in left_out.items() if why == reason)
