@@ -4,14 +4,13 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
 from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_device, add_seed, parse_integer
+from genius.evaluation.arguments import add_device, add_number, add_seed
 from genius.run import Run
 from genius.runtime import usable_device
 from training.distributed import default_workers, init_distributed
@@ -51,9 +50,10 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
-    parser.add_argument(
+    add_number(
+        parser,
         "--workers",
-        type=partial(parse_integer, "--workers", 0),
+        least=0,
         metavar="N",
         help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
         "0 without)",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
@@ -32,8 +32,7 @@ def evaluation_parser(module: str, doc: str) -> argparse.ArgumentParser:
     parser.add_argument("--collection", type=Path, help="default: the collection that the run was trained on")
     add_device(parser)
     parser.add_argument("--split", choices=SPLITS[1:], default="test", help="default: %(default)s")
-    limit = partial(parse_positive, "--limit")
-    parser.add_argument("--limit", type=limit, metavar="N", help="a sample of N queries per row")
+    add_number(parser, "--limit", metavar="N", help="a sample of N queries per row")
     add_seed(parser, "instructions, samples and intervals")
     return parser
 
@@ -59,16 +58,18 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu or cuda (default: a GPU if there is one)")
 
 
+def add_number(parser: argparse.ArgumentParser, option: str, least: int = 1, **options: Any) -> None:
+    """Add an option that is an integer of at least `least`."""
+    parser.add_argument(option, type=partial(parse_integer, option, least), **options)
+
+
 def add_beams(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--beams", type=partial(parse_positive, "--beams"), default=50, help="beam size (default: %(default)s)"
-    )
+    add_number(parser, "--beams", default=50, help="beam size (default: %(default)s)")
 
 
 def add_seed(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Add --seed, which refuses a negative number: numpy's generators take none. purpose: what is drawn with it."""
-    number = partial(parse_integer, "--seed", 0)
-    parser.add_argument("--seed", type=number, default=0, help=f"seed of {purpose} (default: %(default)s)")
+    add_number(parser, "--seed", 0, default=0, help=f"seed of {purpose} (default: %(default)s)")
 
 
 def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:

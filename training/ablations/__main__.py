@@ -9,12 +9,11 @@ the test queries. Results are kept in RUN/ablations: a killed command resumes wh
 and further tables and seeds train only what is new.
 """
 
-from functools import partial
 from pathlib import Path
 
 from genius.collections.mbeir import Collection
 from genius.commands import command_parser
-from genius.evaluation.arguments import add_device, command_line, parse_integers, parse_positive
+from genius.evaluation.arguments import add_device, add_number, command_line, parse_integers
 from genius.reports import Report, version
 from genius.run import Run, expect_run
 from genius.runtime import keep_freed_memory, usable_device
@@ -42,12 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--seeds", default="0,1,2", metavar="N,N,…", help="of the trainings of each variant (default: %(default)s)"
     )
-    parser.add_argument(
-        "--limit",
-        type=partial(parse_positive, "--limit"),
-        default=LIMIT,
-        help="test queries of each column (default: %(default)s)",
-    )
+    add_number(parser, "--limit", default=LIMIT, help="test queries of each column (default: %(default)s)")
     add_set_argument(parser)
     add_device(parser)
     options = parser.parse_args(arguments)

@@ -14,7 +14,6 @@ Temporary files (up to 9 GB) are written to the folder in TMPDIR.
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -26,11 +25,11 @@ from genius.evaluation.arguments import (
     add_beams,
     add_decoder_dtype,
     add_device,
+    add_number,
     add_seed,
     command_line,
     options_of,
     parse_integers,
-    parse_positive,
 )
 from genius.evaluation.queries import EncodedSplit
 from genius.evaluation.speed.measurements import (
@@ -67,8 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--batches", default="1,32", metavar="N,N,…", help="batch sizes (default: %(default)s)")
     parser.add_argument("--systems", default=";".join(SYSTEMS), help=f"separated by semicolons: {'; '.join(SYSTEMS)}")
-    rounds = partial(parse_positive, "--rounds")
-    parser.add_argument("--rounds", type=rounds, default=default.rounds, help="per system (default: %(default)s)")
+    add_number(parser, "--rounds", default=default.rounds, help="per system (default: %(default)s)")
     add_beams(parser)
     add_decoder_dtype(parser)
     add_seed(parser, "IDs, vectors and queries")
