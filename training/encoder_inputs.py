@@ -16,13 +16,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from genius.collections.mbeir import Collection
+from genius.encoding.image_loader import load_images
 from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.schema import Item, Modality
 from genius.texts import normalize_text, query_text
 from training.command_line import Arguments
 from training.distributed import all_gather, local_slice, main_process_first
-from training.image_augmentation import MARGIN, Crops, OpenedPixels, PixelCache, Squares, augmented, normalized, resized
+from training.image_augmentation import MARGIN, Crops, PixelCache, Squares, augmented, normalized, resized
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings
 
@@ -166,14 +167,13 @@ class InputLoader:
         self.candidate_rows, self.items = needed_items(collection, splits)
         side = encoder.config.preprocess["size"]
         self.side = side if isinstance(side, int) else side[0]
-        squares = Squares(collection, round(MARGIN * self.side), encoder.config.preprocess["resize_mode"])
+        self.open = Squares(collection, round(MARGIN * self.side), encoder.config.preprocess["resize_mode"])
+        self.workers = 0 if self.settings.cache_images else arguments.workers
         if self.settings.cache_images:
             paths = [item.image for item in self.items if item.image]
             paths += [image for pairs in splits for image in pairs.images if image]
             with main_process_first():
-                self.pixels = PixelCache(squares, paths, arguments.run / "cache", arguments.workers)
-        else:
-            self.pixels = OpenedPixels(squares, arguments.workers)
+                self.open = PixelCache(self.open, paths, arguments.run / "cache", arguments.workers)
 
     def load_pairs(
         self, pairs: Pairs, batches: Iterable[np.ndarray], rng: np.random.Generator, training: bool
@@ -192,7 +192,8 @@ class InputLoader:
         def paths(step: tuple[Unopened, Unopened]) -> list[str]:
             return step[0].paths + step[1].paths
 
-        for (query, target), squares in self.pixels.ahead(unopened(), paths):  # opened while the model computes
+        # opened while the model computes
+        for (query, target), squares, _ in load_images(unopened(), paths, self.open, self.workers):
             images = len(query.paths)
             yield self._opened(query, squares[:images]), self._opened(target, squares[images:])
 
@@ -237,10 +238,10 @@ class InputLoader:
         return local_slice(sum(mask))
 
     def _opened(self, unopened: Unopened, squares: Tensor) -> Inputs:
-        """squares (local i, 3, c, c): the decoded images of stored side c."""
+        """squares (local i, 3, c, c) uint8: the decoded images of stored side c."""
         inputs, crops = unopened.inputs, unopened.crops
         if len(squares):
-            preprocess, squares = self.encoder.config.preprocess, squares.to(self.encoder.device)
+            preprocess, squares = self.encoder.config.preprocess, squares.float().to(self.encoder.device) / 255
             images = resized(squares, self.side) if crops is None else augmented(squares, crops, self.side)
             pixels = normalized(images, preprocess["mean"], preprocess["std"])
             inputs.pixels = pixels.contiguous(memory_format=torch.channels_last)

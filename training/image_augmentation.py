@@ -7,10 +7,9 @@ opened every time, ahead of the model.
 Shapes: c side of the stored squares, b batch, s side that the model sees.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -27,7 +26,6 @@ from genius.errors import UserError
 from genius.files import disk_errors_explained, write_array
 from training.checkpoint import fingerprint
 
-Part = TypeVar("Part")
 BLOCK = 512  # images decoded at a time
 MARGIN = 8 / 7  # side of a stored or opened image over that of the model: 256 for 224
 
@@ -53,20 +51,8 @@ class Squares:
         return torch.from_numpy(np.asarray(square).transpose(2, 0, 1).copy())
 
 
-class OpenedPixels:
-    """Images of a collection, opened every time they are needed."""
-
-    def __init__(self, squares: Squares, workers: int):
-        self._squares, self._workers = squares, workers
-
-    def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
-        """Each part with its images (b, 3, c, c), float in 0 … 1."""
-        for part, pixels, _ in load_images(parts, paths, self._squares, self._workers):
-            yield part, pixels.float() / 255
-
-
 class PixelCache:
-    """Images of a collection by their relative paths, decoded once."""
+    """Has images of a collection as squares, decoded once."""
 
     def __init__(self, squares: Squares, paths: Sequence[str], folder: Path, workers: int = 0):
         """Decode the images unless the cache folder has them. Raises UserError for one that cannot be opened."""
@@ -83,11 +69,9 @@ class PixelCache:
                 aside.rename(file)
         self.pixels = np.load(file, mmap_mode="r")
 
-    def ahead(self, parts: Iterable[Part], paths: Callable[[Part], list[str]]) -> Iterator[tuple[Part, Tensor]]:
-        """Each part with its images (b, 3, c, c), float in 0 … 1."""
-        for part in parts:
-            rows = [self.row[path] for path in paths(part)]
-            yield part, torch.from_numpy(self.pixels[rows]).float() / 255
+    def __call__(self, path: str) -> Tensor:
+        """-> (3, c, c) uint8, as Squares."""
+        return torch.from_numpy(self.pixels[self.row[path]].copy())
 
 
 @dataclass

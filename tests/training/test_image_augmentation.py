@@ -3,17 +3,13 @@ import pytest
 import torch
 from PIL import Image
 
+from genius.encoding.image_loader import load_images
 from genius.errors import UserError
-from training.image_augmentation import Crops, OpenedPixels, PixelCache, Squares, augmented
+from training.image_augmentation import Crops, PixelCache, Squares, augmented
 
 
 def seen_through(images: torch.Tensor, side: int, min_crop: float, flip: bool) -> torch.Tensor:
     return augmented(images, Crops.draw(len(images), min_crop, flip, np.random.default_rng(0)), side)
-
-
-def read(pixels: PixelCache | OpenedPixels, paths: list[str]) -> torch.Tensor:
-    ((_, images),) = pixels.ahead([paths], list)
-    return images
 
 
 def test_augmented_images_keep_their_content():
@@ -48,7 +44,7 @@ def test_cached_images_are_square_in_the_way_the_encoder_sees_them(collection, t
     pixels[:, :20, 0] = 255  # the left third is red
     Image.fromarray(pixels).save(collection.root / "wide.png")
     cache = PixelCache(Squares(collection, 16, mode), ["wide.png", "wide.png"], tmp_path)
-    (image,) = read(cache, ["wide.png"])
+    image = cache("wide.png") / 255
     assert image.shape == (3, 16, 16)
     assert (image[0, :, 0].mean() > 0.9) == (seen == "both")  # a centre crop has lost the red
 
@@ -57,15 +53,15 @@ def test_a_second_cache_of_the_same_images_decodes_nothing(collection, tmp_path)
     Image.new("RGB", (9, 9), "red").save(collection.root / "again.png")
     PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)
     (collection.root / "again.png").unlink()
-    assert read(PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path), ["again.png"])[0, 0].mean() == 1
+    assert PixelCache(Squares(collection, 16, "squash"), ["again.png"], tmp_path)("again.png")[0].min() == 255
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_images_that_are_opened_every_time_equal_the_cached_ones(collection, tmp_path, workers):
     squares, paths = Squares(collection, 24, "shortest"), [f"images/{number}.png" for number in range(20)]
-    cache, opened = PixelCache(squares, paths, tmp_path), OpenedPixels(squares, workers)
-    parts = [paths[:3], [], paths[3:20], paths[2:3]]
-    for (part, images), (again, expected) in zip(opened.ahead(parts, list), cache.ahead(parts, list), strict=True):
+    parts, cache = [paths[:3], [], paths[3:20], paths[2:3]], PixelCache(squares, paths, tmp_path)
+    opened, cached = load_images(parts, list, squares, workers), load_images(parts, list, cache)
+    for (part, images, _), (again, expected, _) in zip(opened, cached, strict=True):
         assert part == again and len(images) == len(part)
         assert torch.equal(images, expected) or not part
 
