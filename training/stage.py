@@ -107,8 +107,6 @@ def only_trainer(run: Path) -> Iterator[None]:
         refusal = None
         if is_main():
             try:
-                if run.exists() and not run.is_dir():
-                    raise UserError(f"{run} is a file; name a directory to train into")
                 made = [folder for folder in (run, *run.parents) if not folder.exists()]
                 try:
                     run.mkdir(parents=True, exist_ok=True)
@@ -174,14 +172,12 @@ def is_done(name: str, arguments: Arguments) -> bool:
     done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         known, asked = run.manifest["collection"], str(arguments.collection.resolve())
+        made, others = "from another collection or with other settings", "another RUN"
         if known != asked:
-            raise UserError(
-                f"{arguments.run} was made from the collection {known}, not {asked}; name that one, or another RUN, or "
-                f"repeat the stage: python -m training.{name} COLLECTION RUN"
-            )
+            made, others = f"from the collection {known}, not {asked}", "that one, or another RUN"
         raise UserError(
-            f"the {name} of {arguments.run} was made from another collection or with other settings; "
-            f"name another RUN, or repeat the stage: python -m training.{name} COLLECTION RUN"
+            f"the {name} of {arguments.run} was made {made}; name {others}, or repeat the stage: "
+            f"python -m training.{name} COLLECTION RUN"
         )
     if done and name != "encoder":
         now = records_stamp(arguments.collection)

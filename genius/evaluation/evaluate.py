@@ -58,7 +58,7 @@ class Evaluation:
     settings: str  # what was asked, of what, on which machine, in sentences
     code_sizes: tuple[int, ...]
     dim: int  # of an embedding
-    searched: list[PoolFigures]  # each kind of pool with each beam size; those that are not swept with the widest alone
+    searched: list[PoolFigures]  # each kind of pool with each beam size
     health: dict[str, Any] = field(default_factory=dict)  # of the codes, see `table_health`; empty: not measured
     factors: list[dict[str, Any]] = field(default_factory=list)  # see `factor_table`
 
@@ -107,9 +107,9 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
 def search_pools(
     engine: Engine, collection: Collection, encoded: EncodedSplit, pools: Pools, options: EvaluationOptions
 ) -> list[PoolFigures]:
-    """Search every pool for every row; with all beam sizes where they are compared, else with the widest."""
-    index, kinds_of_pools = engine.index, list(dict.fromkeys(kind for kind, _ in pools))
-    swept, targets = swept_kinds(kinds_of_pools, options.split), training_targets(collection, index)
+    """Search every pool for every row, each distinct pool once."""
+    index, headline = engine.index, next(kind for kind, _ in pools)
+    targets = training_targets(collection, index)
     distinct = {rows.tobytes(): rows for rows in pools.values()}
     uses: dict[bytes, dict[int, list[PoolKind]]] = {content: defaultdict(list) for content in distinct}
     for (kind, number), rows in pools.items():
@@ -120,19 +120,18 @@ def search_pools(
         searched = SearchedPool(engine, pool, rows, options.systems)
         for number, kinds in uses[content].items():
             queries, asked = encoded.sets[number], encoded.rows[number]
-            sizes = options.beams if set(kinds) & set(swept) else options.beams[-1:]
-            for beams, found in zip(sizes, searched.search(asked, queries.qrels, sizes), strict=True):
+            of_sizes = searched.search(asked, queries.qrels, options.beams)
+            for beams, found in zip(options.beams, of_sizes, strict=True):
                 rng = np.random.default_rng((options.seed, number))
                 figures = row_figures(found, queries, rows, targets, rng)
-                if options.every_phrasing and kinds_of_pools[0] in kinds and beams == options.beams[-1]:
+                if options.every_phrasing and headline in kinds and beams == options.beams[-1]:
                     figures = replace(figures, **measure_phrasings(searched, collection, queries, beams))
                 for kind in kinds:
                     measured[kind, beams][number] = figures
     return [
         pool_figures(kind, beams, [figures for _, figures in sorted(measured[kind, beams].items())])
-        for kind in kinds_of_pools
+        for kind in dict.fromkeys(kind for kind, _ in pools)
         for beams in options.beams
-        if kind in swept or beams == options.beams[-1]
     ]
 
 
@@ -172,11 +171,6 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
     )
     unknown = sum(queries.unknown for queries in sets)
     return text + f" {unknown:,} judgments name items that are not in the index." * bool(unknown)
-
-
-def swept_kinds(kinds: list[PoolKind], split: str) -> list[PoolKind]:
-    """The pools that are searched with all beam sizes: the headline, then those that the paper is compared with."""
-    return list(dict.fromkeys([kinds[0], *compared_kinds(kinds, split)]))
 
 
 def compared_kinds(kinds: list[PoolKind], split: str) -> list[PoolKind]:

@@ -71,14 +71,10 @@ def test_a_run_is_trained_by_one_process_at_a_time(tmp_path):
 
 def test_a_run_that_is_a_file_or_below_one_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
-    with (
-        pytest.raises(UserError, match="file is a file; name a directory to train into"),
-        only_trainer(tmp_path / "file"),
-    ):
-        pass
-    below = pytest.raises(UserError, match=r"file/run cannot be made \(Not a directory\); name another directory")
-    with below, only_trainer(tmp_path / "file" / "run"):
-        pass
+    for path, reason in (("file", "File exists"), ("file/run", "Not a directory")):
+        refused = pytest.raises(UserError, match=rf"{path} cannot be made \({reason}\); name another directory")
+        with refused, only_trainer(tmp_path / path):
+            pass
     assert (tmp_path / "file").read_text() == "mine"
 
 
