@@ -49,7 +49,8 @@ def train_own_models(arguments_for: Callable[[int], Arguments]) -> None:
     if COMPARED not in Run(path).manifest:
         if refusal := broadcast_object(why_not(collection, Run(path)) if is_main() else None):
             raise refusal
-        if broadcast_object(lacks_queries(collection, Run(path))):
+        has_some = Run(path).manifest.get(PSEUDO_QUERIES) is False  # a killed command generated them
+        if broadcast_object(has_some or not collection.rows()):
             generate_queries(collection, arguments)
         arguments = arguments_for(sum(1 for _ in collection.queries("train")))
         features.train(arguments)
@@ -85,11 +86,6 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
         f"the texts give {found} queries, --train needs at least {MIN_QUERIES} of each: say in a column `split` of "
         "their table which are train and which are val, and name another RUN, or go without --train"
     )
-
-
-def lacks_queries(collection: Collection, run: Run) -> bool:
-    """Whether the collection has no queries, or a killed command generated some of them."""
-    return not collection.rows() or run.manifest.get(PSEUDO_QUERIES) is False
 
 
 def generate_queries(collection: Collection, arguments: Arguments) -> None:

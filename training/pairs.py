@@ -23,7 +23,6 @@ from genius.trie.ids import expand_ranges
 from training.settings import Upsampling
 from training.stage import records_stamp
 
-BLOCK = 4096  # queries that are hashed together
 MAX_REPEATS = 4  # of a (task, dataset) row in an epoch
 
 
@@ -120,13 +119,10 @@ class Pairs:
         """Checksum of what features are made from: the texts, images and instructions of the queries, and the positives
         in one row.
         """
-        digest = hashlib.sha256()
-        for opening, values in (("([", self.texts), ("], [", self.images), ("], [", self.instructions)):
-            digest.update(opening.encode())  # the repr of the three lists in blocks, to save memory
-            for start in range(0, len(values), BLOCK):
-                separator = ", " if start else ""
-                digest.update((separator + ", ".join(map(repr, values[start : start + BLOCK]))).encode())
-        digest.update(b"])" + self.positives.tobytes())
+        digest = hashlib.sha256(b"(")  # the repr of a tuple of the three lists
+        for separator, values in ((", ", self.texts), (", ", self.images), (")", self.instructions)):
+            digest.update((repr(values) + separator).encode())
+        digest.update(self.positives.tobytes())
         return digest.hexdigest()
 
     @property

@@ -27,37 +27,22 @@ from genius.search.checks import MAX_BEAMS
 MODULE = "genius.evaluation"
 
 
+def parse_rows(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = evaluation_parser(MODULE, __doc__)
-    parser.add_argument(
-        "--beams",
-        default="50",
-        metavar="N,N,…",
-        help="beam sizes: the largest for the tables, all for the sweep (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--every-phrasing",
-        action="store_true",
-        help="also search with every phrasing of each query's instruction: mean, lowest and highest hit rate",
-    )
-    parser.add_argument(
-        "--answerable",
-        action="store_true",
-        help="leave out queries without a positive in the index, where it holds one pool of the collection",
-    )
-    parser.add_argument(
-        "--rows",
-        type=lambda text: tuple(filter(None, text.split(","))),
-        default=(),
-        metavar="ROW,ROW,…",
-        help="only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks",
-    )
-    parser.add_argument(
-        "--items",
-        default="",
-        metavar="ITEMS",
-        help="only the pools of all items, or only those of the split's: all or SPLIT",
-    )
+    sizes = "beam sizes: the largest for the tables, all for the sweep (default: %(default)s)"
+    parser.add_argument("--beams", default="50", metavar="N,N,…", help=sizes)
+    phrasings = "also search with every phrasing of each query's instruction: mean, lowest and highest hit rate"
+    parser.add_argument("--every-phrasing", action="store_true", help=phrasings)
+    answerable = "leave out queries without a positive in the index, where it holds one pool of the collection"
+    parser.add_argument("--answerable", action="store_true", help=answerable)
+    rows = "only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks"
+    parser.add_argument("--rows", type=parse_rows, default=(), metavar="ROW,ROW,…", help=rows)
+    items = "only the pools of all items, or only those of the split's: all or SPLIT"
+    parser.add_argument("--items", default="", metavar="ITEMS", help=items)
     add_decoder_dtype(parser)
     return parser
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from genius.evaluation import NOTES
 from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import MIN_DENSE, PoolFigures, RowFigures
 from genius.evaluation.paper import bytes_table, caption_lines, captions_table, modalities_of, paper_tables, row_names
 from genius.evaluation.systems import CANDIDATES
 from genius.metrics.factor_agreement import SHUFFLES
-from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT, mean_known
+from genius.metrics.hit_rate import CUTS, FASHION_CUT, USUAL_CUT
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.candidates import SCANNED
 
@@ -151,7 +153,7 @@ def phrasings_table(pool: PoolFigures) -> Table:
     """Means over all phrasings of the instructions."""
     systems = list(pool.rows[0].by_phrasing)
     rows = [[*row_names(row), row.phrasings, *row.by_phrasing.values()] for row in pool.rows]
-    means = [mean_known([row.by_phrasing[system][0] for row in pool.rows]) for system in systems]
+    means = [float(np.mean([row.by_phrasing[system][0] for row in pool.rows])) for system in systems]
     columns, rows = [*NAMES, Column("phrasings"), *_percents(*systems)], [*rows, ["average", "", None, *means]]
     return Table("Hit rate over all phrasings of the instructions", columns, rows, NOTES["phrasings"])
 

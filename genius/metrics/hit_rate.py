@@ -127,9 +127,3 @@ def wilson_interval(hits: int, queries: int, level: float = 0.95) -> tuple[float
     """Wilson's interval of a share of the queries; level: its probability."""
     low, high = stats.binomtest(hits, queries).proportion_ci(level, "wilson")
     return float(low), float(high)
-
-
-def mean_known(values: list[float | None]) -> float | None:
-    """Mean of the values that are not None; None if all are."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None

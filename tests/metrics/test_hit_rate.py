@@ -15,7 +15,6 @@ from genius.metrics.hit_rate import (
     headline_cut,
     hit_rate,
     interval,
-    mean_known,
 )
 
 
@@ -122,11 +121,6 @@ def test_the_bootstrap_depends_only_on_its_seed_and_has_no_spread_if_all_queries
 
     assert first.tolist() == second.tolist()
     assert interval(bootstrap_shares(np.zeros(6, bool), 50, np.random.default_rng(0))) == (0.0, 0.0)
-
-
-def test_averages_leave_out_unknown_values():
-    assert mean_known([0.5, None, 1.0]) == 0.75
-    assert mean_known([None]) is None
 
 
 @pytest.mark.parametrize("ahead", [[1, 1, -1, 0, 0, 0, 0], [0, 0, 0], [1, 1, 0], [-1, -1]])

@@ -52,7 +52,7 @@ class Photo:
     record: Record
     group: int  # pictures of one group are near copies of each other or show one dish
     copies: int  # near copies alone
-    split: str
+    split: str = ""
     query_only: bool = False  # a test picture that is in no pool
     image: SourceImage | None = None  # once it is in the collection
     facts: dict[str, str] = field(default_factory=dict)  # for src_content
@@ -74,11 +74,7 @@ class Photo:
     @property
     def shown(self) -> bool:
         """Whether it may be in a pool that ships."""
-        return is_shown(self.record)
-
-
-def is_shown(record: Record) -> bool:
-    return bool(record.attributes.get("may_ship", True)) and record.id not in NOT_SHOWN
+        return bool(self.record.attributes.get("may_ship", True)) and self.record.id not in NOT_SHOWN
 
 
 def photo_name(record: Record) -> str:
@@ -123,17 +119,16 @@ def arrange(sources: Sequence[Source], flickr: dict[str, str]) -> list[Photo]:
     records = [record for source in sources for record in source.records]
     copies = near_copies([source.folder / record.image for source in sources for record in source.records])
     groups = join(copies, [photo_name(record) if record.attributes["set"] in DISHES else "" for record in records])
-    hidden = {group for record, group in zip(records, groups, strict=True) if not is_shown(record)}
-    photos = []
-    for record, copy, group in zip(records, copies, groups, strict=True):
-        first = records[group]
-        bucket = stable_hash(first.id) % 20 - (5 if first.attributes["set"] in SCENES else 3)  # there are fewer scenes
-        record.split = "train" if bucket >= 2 or group in hidden else "test" if bucket < 0 else "val"
+    photos = [Photo(record, group, copy) for record, group, copy in zip(records, groups, copies, strict=True)]
+    hidden = {photo.group for photo in photos if not photo.shown}
+    for photo in photos:
+        record, first = photo.record, photos[photo.group]
+        bucket = stable_hash(first.record.id) % 20 - (5 if first.is_scene else 3)  # there are fewer scenes
+        split = "train" if bucket >= 2 or photo.group in hidden else "test" if bucket < 0 else "val"
+        photo.split = record.split = split
         kind, category = kind_and_category(record)
-        facts = {"kind": kind, "category": category, "set": record.attributes["set"]}
-        facts["title"] = photo_name(record) or record.captions[-1]
-        facts |= photo_facts(record.attributes, flickr, Path(record.image).name)
-        photos.append(Photo(record, group, copy, record.split, facts=facts))
+        photo.facts = {"kind": kind, "category": category, "set": photo.set, "title": photo.name or record.captions[-1]}
+        photo.facts |= photo_facts(record.attributes, flickr, Path(record.image).name)
     _hold_out_queries(photos)
     return photos
 
