@@ -41,23 +41,13 @@ def parse_arguments(module: str, doc: str) -> Arguments:
     parser = command_parser(module, doc)
     parser.add_argument("collection", type=Path, help="an M-BEIR-format directory")
     parser.add_argument("run", type=Path, help="the directory to train into")
-    parser.add_argument(
-        "--preset",
-        choices=PRESETS,
-        help=f"the settings (default: {FURTHER}, which begins with the shipped encoder, for fewer than {FEW:,} "
-        "pictures, else small)",
-    )
+    preset = f"the settings (default: {FURTHER}, from the shipped encoder on, for under {FEW:,} pictures, else small)"
+    parser.add_argument("--preset", choices=PRESETS, help=preset)
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)
-    add_number(
-        parser,
-        "--workers",
-        least=0,
-        metavar="N",
-        help="data-loader workers per process; 0: threads (default: the cores divided by the processes with a GPU, "
-        "0 without)",
-    )
+    workers = "data-loader workers per process; 0: threads (default: with a GPU cores by processes, without 0)"
+    add_number(parser, "--workers", least=0, metavar="N", help=workers)
     options = parser.parse_args()
     if options.run.resolve() == options.collection.resolve():
         raise UserError(f"{options.run} is the collection; name another directory for the run")
@@ -101,13 +91,8 @@ def parse_run(module: str, doc: str, arguments: Sequence[str] | None) -> tuple[P
 
 
 def add_set_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="STAGE.NAME=VALUE",
-        help="change one setting, e.g. --set decoder.epochs=3; may be repeated",
-    )
+    change = "change one setting, e.g. --set decoder.epochs=3; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="STAGE.NAME=VALUE", help=change)
 
 
 def print_done(run: Path) -> None:

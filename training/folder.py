@@ -66,29 +66,18 @@ CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's c
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.folder", __doc__)
     parser.add_argument(
-        "sources", nargs="*", metavar="FOLDER", help="a folder of images, a table or a dataset, or NAME=FOLDER"
+        "sources", nargs="*", metavar="FOLDER", help="folder of images, table or dataset, or NAME=FOLDER"
     )
     parser.add_argument("run", type=Path, help="the directory to make")
-    parser.add_argument(
-        "--model",
-        default="",
-        help="an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER (default: the encoder of the "
-        "shipped run of photographs)",
-    )
-    parser.add_argument(
-        "--pretrained",
-        default="",
-        metavar="TAG|FILE",
-        help="weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file",
-    )
+    model = "an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER (default: the shipped encoder)"
+    parser.add_argument("--model", default="", help=model)
+    weights = "weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file"
+    parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help=weights)
     parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
-    parser.add_argument(
-        "--vectors",
-        type=Path,
-        metavar="FILE",
-        help="explore embeddings that you have, .npy or .parquet: FOLDER is a table of their items or left out, and "
-        "--model, if you name one, the model that made them",
+    vectors = (
+        "embeddings that you have, .npy or .parquet; FOLDER is a table of their items, --model made them, if named"
     )
+    parser.add_argument("--vectors", type=Path, metavar="FILE", help=vectors)
     add_seed(parser, "all random choices")
     add_device(parser)
     add_set_argument(parser)

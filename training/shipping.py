@@ -23,21 +23,11 @@ PIXELS, QUALITY = 256, 88  # of the picture of an example
 
 def add_shipping_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of every command that makes a shipped run. name: of the run in assets."""
-    parser.add_argument(
-        "destination",
-        nargs="?",
-        type=Path,
-        default=Path("assets", name),
-        metavar="DEST",
-        help="the run to replace, once the new one is complete (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--work",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / f"genius-{name}",
-        metavar="DIR",
-        help="directory for the collection and the training run (default: %(default)s)",
-    )
+    shipped, work = Path("assets", name), Path(tempfile.gettempdir()) / f"genius-{name}"
+    replaced = "the run to replace, once the new one is complete (default: %(default)s)"
+    parser.add_argument("destination", nargs="?", type=Path, default=shipped, metavar="DEST", help=replaced)
+    made = "directory for the collection and the training run (default: %(default)s)"
+    parser.add_argument("--work", type=Path, default=work, metavar="DIR", help=made)
     add_seed(parser, "all random choices")
     add_device(parser)
 

@@ -73,12 +73,8 @@ def add_seed(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 
 def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--decoder-dtype",
-        choices=DECODER_DTYPES,
-        default=DECODER_DTYPES[0],
-        help="arithmetic of the decoder's beam search (default: %(default)s)",
-    )
+    arithmetic = "arithmetic of the decoder's beam search (default: %(default)s)"
+    parser.add_argument("--decoder-dtype", choices=DECODER_DTYPES, default=DECODER_DTYPES[0], help=arithmetic)
 
 
 def options_of(kind: type[Options], given: argparse.Namespace) -> Options:

@@ -81,12 +81,8 @@ def hit_rates(found: pd.DataFrame, cuts: np.ndarray, seed: int) -> dict[str, Est
 
 def main(arguments: list[str]) -> None:
     parser = evaluation_parser(MODULE, __doc__)
-    parser.add_argument(
-        "--fractions",
-        default="10,30,50",
-        metavar="P,P,…",
-        help="percent of the grown collection that was added (default: 10,30,50)",
-    )
+    added = "percent of the grown collection that was added (default: %(default)s)"
+    parser.add_argument("--fractions", default="10,30,50", metavar="P,P,…", help=added)
     add_beams(parser)
     given = parser.parse_args(arguments)
     fractions = parse_integers(given.fractions, "--fractions", 1, 99)

@@ -35,12 +35,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = command_parser(MODULE, __doc__)
     parser.add_argument("collection", type=Path, help="the M-BEIR-format directory that RUN was trained on")
     parser.add_argument("run", type=Path, help="a trained run with its features")
-    parser.add_argument(
-        "--tables", default=",".join(DEFAULT_TABLES), metavar="N,N,…", help="tables to make (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--seeds", default="0,1,2", metavar="N,N,…", help="of the trainings of each variant (default: %(default)s)"
-    )
+    numbers, seeds = ",".join(DEFAULT_TABLES), "of the trainings of each variant (default: %(default)s)"
+    parser.add_argument("--tables", default=numbers, metavar="N,N,…", help="tables to make (default: %(default)s)")
+    parser.add_argument("--seeds", default="0,1,2", metavar="N,N,…", help=seeds)
     add_number(parser, "--limit", default=LIMIT, help="test queries of each column (default: %(default)s)")
     add_set_argument(parser)
     add_device(parser)

@@ -160,13 +160,10 @@ def main(arguments: Sequence[str] | None = None, sizes: Settings = PAPER) -> Non
     parser = command_parser("training.published", __doc__)
     parser.add_argument("destination", type=Path, metavar="DEST", help="the run to write")
     parser.add_argument("--clip-sf", default=CLIP_SF, metavar="FILE", help="UniIR's CLIP-SF (default: %(default)s)")
-    parser.add_argument(
-        "--genius", default=GENIUS, metavar="FILE", help="the decoder and its quantizer (default: %(default)s)"
-    )
+    parser.add_argument("--genius", default=GENIUS, metavar="FILE", help="decoder and quantizer (default: %(default)s)")
     parser.add_argument("--rq", metavar="FILE", help="a quantizer checkpoint")
-    parser.add_argument(
-        "--leave-out", action="append", default=[], metavar="NAME", help="weights to leave out; * matches anything"
-    )
+    weights = "weights to leave out; * matches anything"
+    parser.add_argument("--leave-out", action="append", default=[], metavar="NAME", help=weights)
     options = parser.parse_args(arguments)
     read = [name and Checkpoint.read(local_file(name)) for name in (options.clip_sf, options.genius, options.rq)]
     published = convert(*read, options.leave_out, sizes)

@@ -61,9 +61,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--collection", type=Path, help="the run's, for its test queries")
     add_device(parser)
     parser.add_argument("--parts", help=f"comma-separated: {', '.join(PARTS)} (default: all that are possible)")
-    parser.add_argument(
-        "--items", default=",".join(map(str, default.items)), metavar="N,N,…", help="sizes of the collection"
-    )
+    sizes = ",".join(map(str, default.items))
+    parser.add_argument("--items", default=sizes, metavar="N,N,…", help="sizes of the collection")
     parser.add_argument("--batches", default="1,32", metavar="N,N,…", help="batch sizes (default: %(default)s)")
     parser.add_argument("--systems", default=";".join(SYSTEMS), help=f"separated by semicolons: {'; '.join(SYSTEMS)}")
     add_number(parser, "--rounds", default=default.rounds, help="per system (default: %(default)s)")
