@@ -66,7 +66,7 @@ CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's c
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.folder", __doc__)
     parser.add_argument(
-        "sources", nargs="*", metavar="FOLDER", help="folder of images, table or dataset, or NAME=FOLDER"
+        "sources", nargs="*", metavar="FOLDER", help="folder of images, table, dataset, or NAME=FOLDER"
     )
     parser.add_argument("run", type=Path, help="the directory to make")
     model = "an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER (default: the shipped encoder)"
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help=weights)
     parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
     vectors = (
-        "embeddings that you have, .npy or .parquet; FOLDER is a table of their items, --model made them, if named"
+        "embeddings that you have, .npy or .parquet; FOLDER is a table of their items, --model what made them, or none"
     )
     parser.add_argument("--vectors", type=Path, metavar="FILE", help=vectors)
     add_seed(parser, "all random choices")
