@@ -65,9 +65,7 @@ CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's c
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = command_parser("training.folder", __doc__)
-    parser.add_argument(
-        "sources", nargs="*", metavar="FOLDER", help="folder of images, table, dataset, or NAME=FOLDER"
-    )
+    parser.add_argument("sources", nargs="*", metavar="FOLDER", help="folder of images, table, dataset, or NAME=FOLDER")
     parser.add_argument("run", type=Path, help="the directory to make")
     model = "an open_clip architecture, hf-hub:OWNER/REPOSITORY, or local-dir:FOLDER (default: the shipped encoder)"
     parser.add_argument("--model", default="", help=model)

@@ -43,12 +43,7 @@ class RowFigures:
     task: int | None = None  # None: the average
     dataset: str = ""
     cut: int | None = None  # k of the headline hit rate
-    queries: int | None = None
-    candidates: int | None = None  # items of the pool
-    without_positive: int | None = None  # queries that nothing in the pool answers
-    outside: int | None = None  # judgments of items outside the pool
-    queries_seen: int | None = None
-    queries_new: int | None = None
+    counts: dict[str, int] = field(default_factory=dict)  # see `row_figures`
     phrasings: int = 0  # of the row's instruction, if all were searched with
     by_phrasing: dict[str, Estimate] = field(default_factory=dict)  # system -> mean, lowest and highest hit rate
 
@@ -113,20 +108,16 @@ def row_figures(
     systems[["low", "high"]] = [interval(draws[name]) for name in systems.index]
     dense = systems["rate"].get("dense", 0.0)
     systems["of dense"] = systems["rate"] / dense if dense >= MIN_DENSE else np.nan
-    return RowFigures(
-        systems,
-        {pair: (float(of_pair.mean()), *interval(draws[pair])) for pair, of_pair in ahead.items()},
-        draws,
-        row.task,
-        row.dataset,
-        cut,
-        queries=len(queries),
-        candidates=len(rows),
-        without_positive=int((inside == 0).sum()),
-        outside=len(queries.qrels.rows) + queries.unknown - int(inside.sum()),
-        queries_seen=int(groups.every.sum()),
-        queries_new=int(groups.none.sum()),
-    )
+    differences = {pair: (float(of_pair.mean()), *interval(draws[pair])) for pair, of_pair in ahead.items()}
+    counts = {
+        "queries": len(queries),
+        "candidates": len(rows),
+        "no positive in pool": int((inside == 0).sum()),  # queries that nothing in the pool answers
+        "judgments outside": len(queries.qrels.rows) + queries.unknown - int(inside.sum()),  # the pool
+        "seen: queries": int(groups.every.sum()),
+        "new: queries": int(groups.none.sum()),
+    }
+    return RowFigures(systems, differences, draws, row.task, row.dataset, cut, counts)
 
 
 def pool_figures(kind: PoolKind, beams: int, rows: list[RowFigures]) -> PoolFigures:

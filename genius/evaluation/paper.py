@@ -178,8 +178,9 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
                 for system, method in CAPTION_SYSTEMS.items():
                     if system in row.systems.index:
                         rates = [row.figure(system, f"hit@{cut}") for cut in CAPTION_CUTS]
-                        estimates = [(rate, *wilson_interval(round(rate * row.queries), row.queries)) for rate in rates]
-                        lines.append([name, method, trained, "here", *estimates, row.queries, row.candidates])
+                        n, images = row.counts["queries"], row.counts["candidates"]
+                        estimates = [(rate, *wilson_interval(round(rate * n), n)) for rate in rates]
+                        lines.append([name, method, trained, "here", *estimates, n, images])
     return lines
 
 

@@ -94,15 +94,12 @@ def by_row(
 
 def hit_table(pool: PoolFigures) -> Table:
     """Hit rates of all systems, with their intervals."""
-    counts = {"queries": "queries", "candidates": "candidates"}
-    if any(row.without_positive for row in pool.rows):
-        counts["no positive in pool"] = "without_positive"
-    if any(row.outside for row in pool.rows):
-        counts["judgments outside"] = "outside"
-    systems = pool.average.systems.index
+    counts, systems = ["queries", "candidates"], pool.average.systems.index
+    for count in ("no positive in pool", "judgments outside"):
+        counts += [count] if any(row.counts[count] for row in pool.rows) else []
 
     def cells(row: RowFigures) -> list[Cell]:
-        return [*(getattr(row, field) for field in counts.values()), *map(row.rate, systems)]
+        return [*map(row.counts.get, counts), *map(row.rate, systems)]
 
     return by_row(f"Hit rate by row, {pool.kind}", pool, [*map(Column, counts), *_percents(*systems)], cells)
 
@@ -182,7 +179,7 @@ def targets_table(pool: PoolFigures) -> Table:
 
     def cells(row: RowFigures) -> list[Cell]:
         seen, new = ([row.figure(system, name) for system in systems] for name in ("seen", "new"))
-        return [row.queries_seen, *seen, row.queries_new, *new]
+        return [row.counts.get("seen: queries"), *seen, row.counts.get("new: queries"), *new]
 
     return by_row(f"Targets seen and not seen in training, {pool.kind}", pool, columns, cells, NOTES["targets"])
 

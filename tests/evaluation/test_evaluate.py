@@ -75,7 +75,7 @@ def test_dense_agrees_with_ranking_all_items_by_hand(found, engine, collection):
                 for k in CUTS:
                     counts[k] += any(ids[at] in query.positives for at in order[:k])
             row = pool.row(of.task, of.dataset)
-            assert (row.queries, row.candidates) == (len(queries), len(ids))
+            assert (row.counts["queries"], row.counts["candidates"]) == (len(queries), len(ids))
             assert at_all_cuts(row, "dense") == {k: count / len(queries) for k, count in counts.items()}
 
 
@@ -95,7 +95,7 @@ def test_nothing_ranks_better_than_its_candidates_allow_and_more_beams_have_a_hi
     for pool in found.searched:
         for row in pool.rows:
             by_ids = row.systems.drop("dense")
-            assert (by_ids["hit@50"] <= by_ids["recall"]).all() and (by_ids["items"] <= row.candidates).all()
+            assert (by_ids["hit@50"] <= by_ids["recall"]).all() and (by_ids["items"] <= row.counts["candidates"]).all()
     recalls = [found.pool(beams=beams).average.figure("beam", "recall") for beams in (1, 8, 100)]
     assert recalls == sorted(recalls) and recalls[0] < recalls[-1] == 1.0
 
@@ -139,7 +139,7 @@ def test_a_pool_with_several_uses_is_built_once(engine, collection, monkeypatch)
 def test_the_limit_and_the_split_are_used(engine, collection):
     few = evaluate(engine, collection, EvaluationOptions(split="val", limit=2, beams=(5,), details=False))
     assert [pool.kind.items for pool in few.pools] == ["all", "val", "all", "val"]
-    assert [row.queries for row in few.pools[0].rows] == [2, 2, 2]
+    assert [row.counts["queries"] for row in few.pools[0].rows] == [2, 2, 2]
 
 
 def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answer(collection, tmp_path):
@@ -152,7 +152,7 @@ def test_a_run_that_ships_one_pool_is_evaluated_on_the_queries_that_it_can_answe
     assert [str(searched.kind) for searched in shipped.pools] == [
         f"{s} pool, shipped items" for s in ("global", "local")
     ]
-    assert [(row.dataset, row.without_positive) for row in shipped.pools[0].rows] == [("titled", 0)]
+    assert [(row.dataset, row.counts["no positive in pool"]) for row in shipped.pools[0].rows] == [("titled", 0)]
 
 
 def test_answerable_queries_are_those_with_a_positive_in_the_index(engine, collection):
@@ -191,9 +191,8 @@ TWO = searched([MISS, MISS], [2, MISS], [MISS, MISS], "titled", seen=(), new=(0,
 
 def test_a_row_has_every_figure():
     row = pool_figures(GLOBAL, 1, [FOUR]).row(0, "shapes")
-    assert (row.queries, row.candidates, row.without_positive) == (4, 8, 1)
-    assert row.outside == 1 + 3  # item 0, and judgments of items that are not in the index
-    assert (row.queries_seen, row.queries_new) == (1, 2)
+    outside = 1 + 3  # item 0, and judgments of items that are not in the index
+    assert list(row.counts.values()) == [4, 8, 1, outside, 1, 2]
     assert at_all_cuts(row, "dense") == {1: 0.25, 5: 0.5, 10: 0.75, 50: 0.75}
     assert (row.cut, row.rate("dense")[0]) == (5, 0.5)
     assert (row.figure("dense", "seen"), row.figure("dense", "new")) == (1.0, 0.5)
@@ -225,7 +224,7 @@ def test_the_average_weighs_rows_equally_and_skips_missing_figures():
     assert average.differences["both + re-rank − beam + re-rank"][0] == pytest.approx((0.5 - 0.5) / 2)
     assert average.figure("dense", "seen") == 1.0  # the second row has no such query
     assert reranked("of dense") == 0.5  # dense finds nothing in the other row
-    assert (reranked("items"), reranked("most items"), average.queries) == (1.0, 3, None)
+    assert (reranked("items"), reranked("most items"), average.counts) == (1.0, 3, {})
     assert average.systems.loc["dense", [*STAGES]].dropna().to_dict() == {"encode": 2.0, "scan": 3.0}
 
 
@@ -334,7 +333,7 @@ def test_the_mean_over_phrasings_agrees_with_the_benchmarks_count_one_phrasing_a
 
 def test_unknown_judgments_are_counted(phrased):
     row, *others = phrased.pools[0].rows
-    assert (row.queries, row.outside, row.without_positive) == (4, 2, 1)
-    assert not any(other.outside for other in others)
-    assert (row.queries_seen, row.queries_new) == (0, 3)  # what has no answer is neither
+    assert [row.counts[name] for name in ("queries", "judgments outside", "no positive in pool")] == [4, 2, 1]
+    assert not any(other.counts["judgments outside"] for other in others)
+    assert (row.counts["seen: queries"], row.counts["new: queries"]) == (0, 3)  # what has no answer is neither
     assert row.systems["hit@50"].max() <= 0.75

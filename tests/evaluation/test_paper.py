@@ -144,7 +144,7 @@ def test_captions_are_taken_in_the_local_pool_of_the_split(measured):
         assert line[0] == "drawn_mscoco (stands in for MSCOCO)" and line[2:4] == ["photographs", "here"]
         assert [rate for rate, _, _ in line[4:7]] == [row.figure(system, f"hit@{cut}") for cut in (1, 5, 10)]
         assert all(low <= rate <= high for rate, low, high in line[4:7])
-        assert line[7:] == [row.queries, row.candidates]
+        assert line[7:] == [row.counts["queries"], row.counts["candidates"]]
     table = captions_table(lines)
     assert [line[0] for line in table.rows] == ["Flickr30K"] * 9 + ["MSCOCO"] * 10 + [lines[0][0]] * 3
     assert table.rows[0][4:7] == pytest.approx([0.225, 0.289, 0.294]) and table.rows[5][2] == "M-BEIR †"
