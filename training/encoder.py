@@ -19,7 +19,7 @@ import open_clip
 import torch
 from open_clip.transform import PreprocessCfg
 from timm.layers import convert_sync_batchnorm
-from torch import Tensor, nn
+from torch import nn
 
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
@@ -34,7 +34,7 @@ from training.class_pictures import with_classes
 from training.command_line import Arguments
 from training.curves import record_epoch
 from training.distributed import broadcast_buffers, is_main, progress_bar, world_size
-from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputLoader, Inputs, InstructionSwaps
+from training.encoder_inputs import OWN_INSTRUCTION, FeatureFusionLoader, InputLoader, InstructionSwaps
 from training.locked import LockedEncoder, LockedLoader
 from training.optimization import WeightAverage, adamw, bf16_where_fast, contrastive_loss, cosine, descend
 from training.pairs import CandidateTable, Pairs
@@ -168,7 +168,13 @@ def fit(
             rate = cosine(epoch * steps + step, settings.epochs * steps, settings.warmup)
             with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = queries.embedding(encoder), targets.embedding(encoder)
-            loss = batch_loss(pairs, queries, targets, query, target, encoder.logit_scale.exp(), settings)
+            labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # what other queries retrieve is not known
+            positives = None
+            if settings.mask_positives:
+                mask = pairs.positive_mask(queries.rows[labeled], targets.rows[labeled])
+                positives = torch.from_numpy(mask).to(encoder.device)
+            scale, given = encoder.logit_scale.exp(), (query[labeled], target[labeled])
+            loss = contrastive_loss(*given, scale, positives, settings.symmetric_loss)
             if swaps is not None:
                 loss = loss + swaps.loss(queries, targets, query, target)
             descend(optimizer, loss, settings.learning_rate * rate, model, settings.clip_grad_norm)
@@ -185,28 +191,6 @@ def fit(
         record_epoch(Run(arguments.run), "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
     average.apply_averages()
-
-
-def batch_loss(
-    pairs: Pairs,
-    queries: Inputs,
-    targets: Inputs,
-    query: Tensor,
-    target: Tensor,
-    scale: Tensor,
-    settings: EncoderSettings,
-) -> Tensor:
-    """The contrastive loss (Eq. 2) of embeddings (b, d) of queries and of a positive of each; scale: 1/τ.
-
-    Queries whose instruction was replaced are left out: what they retrieve is not known.
-    """
-    labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)
-    positive_mask = torch.eye(len(labeled), dtype=torch.bool)
-    if settings.mask_positives:
-        positive_mask = torch.from_numpy(pairs.positive_mask(queries.rows[labeled], targets.rows[labeled]))
-    return contrastive_loss(
-        query[labeled], target[labeled], scale, positive_mask.to(query.device), settings.symmetric_loss
-    )
 
 
 @torch.inference_mode()

@@ -21,15 +21,17 @@ NOT_DECAYED = ("bn", "ln", "bias", "logit_scale")  # in the name of a parameter,
 
 
 def contrastive_loss(
-    query: Tensor, target: Tensor, scale: Tensor | float, positive_mask: Tensor, symmetric: bool
+    query: Tensor, target: Tensor, scale: Tensor | float, positive_mask: Tensor | None, symmetric: bool
 ) -> Tensor:
-    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are not negatives.
+    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are not negatives if they are given.
 
     query, target: (b, d) normalized; positive_mask: (b, b) bool, target j is a positive of query i; 0 if b is 0.
     """
     labels = torch.arange(len(query), device=query.device)
-    others = positive_mask & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
-    logits = (scale * query @ target.T).masked_fill(others, -torch.inf)
+    logits = scale * query @ target.T
+    if positive_mask is not None:
+        others = positive_mask & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
+        logits = logits.masked_fill(others, -torch.inf)
     if not len(query):  # the mean over no rows would be NaN
         return logits.sum()
     loss = F.cross_entropy(logits, labels)

@@ -152,18 +152,16 @@ def batch_losses(
     b = len(batch.queries)
     query, target = data.features(batch.part(local_slice(b)), device)
     z_query, z_target = all_gather(model.fusion(query), b), all_gather(model.fusion(target), b)
-    positive_mask = torch.eye(b, dtype=torch.bool)
+    positives = None
     if settings.mask_positives:
-        positive_mask = torch.from_numpy(data.pairs.positive_mask(batch.queries, batch.positives))
+        positives = torch.from_numpy(data.pairs.positive_mask(batch.queries, batch.positives)).to(device)
     quantized = model.quantizer(torch.cat([z_query, z_target]), batch.modality.repeat(2).to(device))
     z_hat_query, z_hat_target = quantized.z.chunk(2)
     if not settings.mse_raw:
         z_hat_query, z_hat_target = F.normalize(z_hat_query, dim=-1), F.normalize(z_hat_target, dim=-1)
     size = model.quantizer.config.levels * model.quantizer.config.dim if settings.rq_sum else 1
     losses = {
-        "cl": contrastive_loss(
-            z_query, z_target, 1 / settings.temperature, positive_mask.to(device), settings.symmetric_loss
-        ),
+        "cl": contrastive_loss(z_query, z_target, 1 / settings.temperature, positives, settings.symmetric_loss),
         "rq": quantized.loss * size,
         "mse": (z_hat_query - z_hat_target).square().sum(-1).mean()
         if settings.mse_raw
