@@ -104,27 +104,19 @@ def hit_table(pool: PoolFigures) -> Table:
     return by_row(f"Hit rate by row, {pool.kind}", pool, [*map(Column, counts), *_percents(*systems)], cells)
 
 
-def rungs(row: RowFigures) -> list[str]:
-    """The steps of the ladder that were measured."""
-    systems = row.systems.index
-    steps = ["dense"] if "dense" in systems else []
-    for search in ("scan", "beam", "both"):
-        orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in systems]
-        steps += [f"{search}: candidates", *orders] if orders else []
-    return steps
-
-
-def _rung(row: RowFigures, name: str) -> float:
-    search, colon, _ = name.partition(": ")
-    if not colon:
-        return row.figure(name, "rate")
-    return row.figure(next(system for system in row.systems.index if system.startswith(f"{search} + ")), "recall")
-
-
 def ladder_table(pool: PoolFigures) -> Table:
     """The oracle ladder: where the next point of hit rate is lost, for each row."""
-    steps, title = rungs(pool.average), f"Where hit rate is lost, {pool.kind}"
-    return by_row(title, pool, _percents(*steps), lambda row: [_rung(row, step) for step in steps], NOTES["ladder"])
+    systems = pool.average.systems.index
+    steps = {"dense": ("dense", "rate")} if "dense" in systems else {}  # heading -> system and its figure
+    for search in ("scan", "beam", "both"):
+        orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in systems]
+        steps |= {f"{search}: candidates": (order, "recall") for order in orders[:1]}
+        steps |= {order: (order, "rate") for order in orders}
+
+    def cells(row: RowFigures) -> list[Cell]:
+        return [row.figure(*step) for step in steps.values()]
+
+    return by_row(f"Where hit rate is lost, {pool.kind}", pool, _percents(*steps), cells, NOTES["ladder"])
 
 
 def averages_table(pools: Sequence[PoolFigures]) -> Table:
