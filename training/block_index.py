@@ -99,17 +99,9 @@ def index_block(
         trained = index.config.trained == index.n  # else somebody has added others meanwhile
         append(run, index, items, codes, distances, embeddings, collection.image_path, trained)
         return
-    publish_index(
-        run,
-        items,
-        quantizer,
-        fused,
-        embeddings,
-        modalities,
-        image_path=collection.image_path,
-        instructions=instructions_for(candidates.keys, collection),
-        thumbnail_side=arguments.settings.index.thumbnail_side,
-    )
+    shown = {"image_path": collection.image_path, "thumbnail_side": arguments.settings.index.thumbnail_side}
+    instructions = instructions_for(candidates.keys, collection)
+    publish_index(run, items, quantizer, fused, embeddings, modalities, instructions=instructions, **shown)
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
         tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")

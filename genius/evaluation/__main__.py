@@ -52,15 +52,9 @@ def main(arguments: list[str]) -> None:
     given.beams = parse_integers(given.beams, "--beams", 1, MAX_BEAMS)
     options = options_of(EvaluationOptions, given)
     engine, collection = opened(given, given.decoder_dtype)
-    evaluation, name = evaluate(engine, collection, options), collection.root.resolve().name
-    report = report_of(
-        evaluation,
-        given.run.resolve().name,
-        name,
-        command_line(MODULE, arguments),
-        version(given.run),
-        trained_on(Run(given.run).settings, name),
-    )
+    run, name = given.run.resolve().name, collection.root.resolve().name
+    facts = command_line(MODULE, arguments), version(given.run), trained_on(Run(given.run).settings, name)
+    report = report_of(evaluate(engine, collection, options), run, name, *facts)
     report.save(given.run / "reports" / "retrieval.json")
 
 

@@ -85,15 +85,8 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     been encoded then.
     """
     engine.encoder.check()
-    sets = read_queries(
-        collection,
-        engine.index,
-        options.split,
-        limit=options.limit,
-        seed=options.seed,
-        answerable=options.answerable,
-        rows=options.rows,
-    )
+    chosen = {"limit": options.limit, "seed": options.seed, "answerable": options.answerable, "rows": options.rows}
+    sets = read_queries(collection, engine.index, options.split, **chosen)
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     searched = search_pools(engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options)
     health, factors = {}, []

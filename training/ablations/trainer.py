@@ -136,15 +136,10 @@ class Trainer:
         index = self.index.with_ids(ids.codes[self.item_rows], code_sizes)
         engine = Engine(self.engine.encoder, fusion, nn.Identity(), model, index, self.device)
         columns = {column.row: self.columns[column.row] for column in FIVE if column.row in self.columns}
-        options = EvaluationOptions(
-            SPLIT,
-            BEAM_SIZES if training.key == self.base.key else (BEAMS,),
-            self.limit,
-            systems=tuple(SYSTEMS.values()),
-            details=False,
-            rows=tuple(f"{queries.row.task}:{queries.row.dataset}" for queries in columns.values()),
-            items=SPLIT,
-        )
+        rows = tuple(f"{queries.row.task}:{queries.row.dataset}" for queries in columns.values())
+        chosen = {"systems": tuple(SYSTEMS.values()), "details": False, "rows": rows, "items": SPLIT}
+        sizes = BEAM_SIZES if training.key == self.base.key else (BEAMS,)
+        options = EvaluationOptions(SPLIT, sizes, self.limit, **chosen)
         evaluation, results = evaluate(engine, self.collection, options), []
         for row, queries in columns.items():
             rates = {}
