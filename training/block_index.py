@@ -63,15 +63,11 @@ def index_in_blocks(arguments: Arguments) -> None:
             if block == last:
                 break
 
-    files.fill(
-        encoder,
-        ((item.image, [item.text]) for item in collection.all_candidates()),
-        partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess)),
-        arguments.settings.features.batch,
-        "encode and index" if run.has("quantizer") else "encode",
-        workers=arguments.workers,
-        written=index_until if run.has("quantizer") else lambda block: None,
-    )
+    inputs = ((item.image, [item.text]) for item in collection.all_candidates())
+    opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
+    label, written = ("encode and index", index_until) if run.has("quantizer") else ("encode", lambda block: None)
+    batch, workers = arguments.settings.features.batch, arguments.workers
+    files.fill(encoder, inputs, opener, batch, label, workers=workers, written=written)
     if not run.has("decoder"):
         publish_codes(run, files.embedding, candidates.modalities, arguments.settings)
     index_until(len(candidates))

@@ -88,18 +88,13 @@ class ClassCollection(Collection):
             pictures = range(self.pictures - 1) if is_train else [self.pictures - 1]
             for number in range(len(words)) if asked == Modality.TEXT else pictures:
                 answers = range(1 if target == Modality.TEXT else self.pictures)
-                if asked == Modality.TEXT:
-                    text, image = words[number], None
-                else:
-                    text, image = QUESTIONS[number % len(QUESTIONS)], picture_path(class_, number)
-                yield LabeledQuery(
-                    f"{self._number}:{(task * len(texts.names) + class_) * MAX_PICTURES + number}",
-                    asked,
-                    task,
-                    "" if asked == Modality.IMAGE else text,
-                    image,
-                    tuple(self._id(target, class_, each) for each in answers if each != number or target != asked),
-                )
+                others = [each for each in answers if each != number or target != asked]
+                name = f"{self._number}:{(task * len(texts.names) + class_) * MAX_PICTURES + number}"
+                question = {Modality.TEXT: words, Modality.IMAGE: [""], Modality.PAIR: QUESTIONS}[asked]
+                text = question[number % len(question)]
+                image = None if asked == Modality.TEXT else picture_path(class_, number)
+                positives = tuple(self._id(target, class_, each) for each in others)
+                yield LabeledQuery(name, asked, task, text, image, positives)
 
     def _id(self, kind: Modality, class_: int, picture: int = 0) -> str:
         return f"{self._number}:{(class_ * len(Modality) + kind) * MAX_PICTURES + picture}"

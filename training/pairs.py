@@ -6,7 +6,7 @@ Shapes: q queries, n candidates, p positives of all queries, b batch.
 import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -169,16 +169,12 @@ class Pairs:
         if not row_names:
             return self
         queries = np.flatnonzero(self.row_mask(row_names))
-        lengths = np.diff(self.offsets)[queries]
-        return replace(
-            self,
-            texts=[self.texts[query] for query in queries],
-            images=[self.images[query] for query in queries],
-            instructions=[self.instructions[query] for query in queries],
-            rows=self.rows[queries],
-            offsets=np.append(0, lengths.cumsum()),
-            positives=self.positives[expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]],
-        )
+        of_queries = (self.texts, self.images, self.instructions)
+        texts, images, instructions = ([values[query] for query in queries] for values in of_queries)
+        offsets = np.append(0, np.diff(self.offsets)[queries].cumsum())
+        positives = self.positives[expand_ranges(self.offsets[queries], self.offsets[queries + 1])[1]]
+        rows = self.rows[queries]
+        return Pairs(texts, images, instructions, rows, self.datasets, self.tasks, offsets, positives)
 
     def epoch(self, rng: np.random.Generator, upsample_to: Upsampling, row_names: Sequence[str] = ()) -> np.ndarray:
         """Every query at least once, in random order within its row or dataset.
