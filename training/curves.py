@@ -41,12 +41,8 @@ def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: floa
 
 def read_curves(run: Run) -> dict[str, list[Epoch]]:
     """Stage -> {"epoch": 0, "loss": …, …} of each epoch, as it was recorded. Raises UserError for a foreign file."""
-    try:
-        report = Report.load(run.path / CURVES)
-    except FileNotFoundError:
-        return {}
-    curves = {}
-    for table in report.tables:
+    file, curves = run.path / CURVES, {}
+    for table in Report.load(file).tables if file.exists() else ():
         names = [column.name for column in table.columns]
         curves[table.title.lower()] = [
             {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in table.rows
@@ -105,10 +101,7 @@ def health_report(health: Mapping[str, Any], version: str) -> Report:
 def read_health(run: Run) -> dict[str, float]:
     """The figures of the health report, as it names them, but for the levels. Raises UserError if there is none."""
     file = run.path / HEALTH
-    try:
-        report = Report.load(file)
-    except FileNotFoundError:
-        report = None
+    report = Report.load(file) if file.exists() else None
     if report is None or report.tables[0].title != "IDs":
         raise UserError(
             f"{file} is missing or incomplete; train the quantizer again: "

@@ -98,14 +98,6 @@ def timed(build: Callable[..., Built], *given: Any) -> tuple[Built, float]:
     return build(*given), time.perf_counter() - start
 
 
-def by_size(title: str, cells: dict[tuple[str, int], float], note: str) -> Table:
-    """A row for each system and a column for each size; cells: (system, size) -> value."""
-    sizes = sorted({size for _, size in cells})
-    columns = [Column("system"), *(Column(f"{size:,} items", "", 2, "high") for size in sizes)]
-    names = dict.fromkeys(name for name, _ in cells)
-    return Table(title, columns, [[name, *(cells.get((name, size)) for size in sizes)] for name in names], note)
-
-
 def lines(title: str, cells: dict[tuple[str, int], float], x: Axis, y: str) -> Plot:
     """A line for each system."""
     series = []
@@ -220,7 +212,10 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
             times = measure_in_turns(systems, draw, batch, options.rounds)
         cells |= {(name, items): 1000 / statistics.median(spent) for name, spent in times.items()}
         plot = lines(title, cells, Axis("candidates", log=True), "queries per second")
-        yield [by_size(title, cells, note)], [plot]
+        sizes = sorted({size for _, size in cells})
+        columns = [Column("system"), *(Column(f"{size:,} items", "", 2, "high") for size in sizes)]
+        rows = [[name, *(cells.get((name, size)) for size in sizes)] for name in systems]
+        yield [Table(title, columns, rows, note)], [plot]
 
 
 def text_queries(engine: Engine, seed: int) -> list[Query]:
