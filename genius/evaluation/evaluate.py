@@ -2,7 +2,7 @@
 
     options = EvaluationOptions(rows=("0:mscoco", "3:mscoco"), systems=("beam", "beam + re-rank"), details=False)
     evaluation = evaluate(Engine.load(Path("my-run")), Collection(Path("my-collection")), options)
-    evaluation.pool("local").row(0, "mscoco").systems["beam"].hit[10]
+    evaluation.pool("local").row(0, "mscoco").figure("beam", "hit@10")
     report_of(evaluation, run, collection, command, version).save(Path("my-run/reports/retrieval.json"))
 
 Queries are encoded once; a pool is built once and searched for all rows that share it.

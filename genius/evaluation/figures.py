@@ -43,7 +43,7 @@ class RowFigures:
     task: int | None = None  # None: the average
     dataset: str = ""
     cut: int | None = None  # k of the headline hit rate
-    counts: dict[str, int] = field(default_factory=dict)  # see `row_figures`
+    counts: dict[str, int] = field(default_factory=dict)  # "queries", "candidates", …, see `row_figures`
     phrasings: int = 0  # of the row's instruction, if all were searched with
     by_phrasing: dict[str, Estimate] = field(default_factory=dict)  # system -> mean, lowest and highest hit rate
 
