@@ -173,8 +173,9 @@ def fit(
             if settings.mask_positives:
                 mask = pairs.positive_mask(queries.rows[labeled], targets.rows[labeled])
                 positives = torch.from_numpy(mask).to(encoder.device)
-            scale, given = encoder.logit_scale.exp(), (query[labeled], target[labeled])
-            loss = contrastive_loss(*given, scale, positives, settings.symmetric_loss)
+            loss = contrastive_loss(
+                query[labeled], target[labeled], encoder.logit_scale.exp(), positives, settings.symmetric_loss
+            )
             if swaps is not None:
                 loss = loss + swaps.loss(queries, targets, query, target)
             descend(optimizer, loss, settings.learning_rate * rate, model, settings.clip_grad_norm)

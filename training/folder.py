@@ -72,9 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     weights = "weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file"
     parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help=weights)
     parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
-    vectors = (
-        "embeddings that you have, .npy or .parquet; FOLDER is a table of their items, --model what made them, or none"
-    )
+    vectors = "embeddings that you have, .npy or .parquet; FOLDER: a table of their items; --model: what made them"
     parser.add_argument("--vectors", type=Path, metavar="FILE", help=vectors)
     add_seed(parser, "all random choices")
     add_device(parser)

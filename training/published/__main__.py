@@ -133,7 +133,8 @@ def publish(published: Published, destination: Path) -> Run:
 
     Raises UserError if the destination exists and is not a run, or another process is changing it.
     """
-    if destination.exists() and not is_run(destination) and any(destination.iterdir()):
+    is_empty = destination.is_dir() and not any(destination.iterdir())
+    if destination.exists() and not (is_empty or is_run(destination)):
         raise UserError(f"{destination} is not a run; name an empty directory, or one that does not exist")
     with only_trainer(destination):
         run = Run(destination)  # its facts first, so that no kill leaves all parts without them
