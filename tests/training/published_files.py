@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -208,5 +207,9 @@ def omegaconf_names() -> Iterator[Any]:
     levels = built(node, _metadata=built(of_one, **facts | {"object_type": int}), _parent=root, _val=8)
     sizes = built(sequence, _metadata=built(of_many, **facts | {"object_type": list}), _parent=root, _content=[levels])
     root.__dict__["_content"] = {"codebook_level": levels, "sizes": sizes}
-    with patch.dict(sys.modules, modules):
+    sys.modules.update(modules)
+    try:
         yield root
+    finally:  # these alone: a thread may be importing others
+        for name in modules:
+            del sys.modules[name]
