@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from genius.errors import UserError, exit_on_user_error
 from genius.files import remove_folder, reserve_array, write_array, write_text, written_aside
 from genius.locks import ReadLock, deletion_lock, manifest_lock
+from tests.waiting import forked
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (0, 4), (7,), (2, 3, 4)])
@@ -59,20 +60,15 @@ def test_whoever_has_mapped_an_array_keeps_it_while_it_is_reserved_again(tmp_pat
     assert mapped.all() and not np.load(tmp_path / "array.npy").any()
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from genius.files import written_aside
-with written_aside(Path(sys.argv[1]), folder=sys.argv[2] == "folder"):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_a_killed_process_left_of_a_file_is_deleted_by_the_next_one_that_writes_it(tmp_path, kind):
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_a_killed_process_left_of_a_file_is_deleted_by_the_next_one_that_writes_it(tmp_path, folder):
     target = tmp_path / "report.json"
-    ended = subprocess.run([sys.executable, "-c", KILLED, target, kind], check=False, timeout=60)
-    assert ended.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 1
+
+    def killed():
+        with written_aside(target, folder=folder):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert forked(killed) == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 1
     with written_aside(target):
         assert len(list(tmp_path.iterdir())) == 1
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 """Waiting for what another thread or process does, and ports for their servers."""
 
+import multiprocessing
 import random
 import socket
 import time
@@ -15,6 +16,14 @@ def wait_until(condition: Callable[[], object], seconds: float = WAIT) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+def forked(work: Callable[..., object], *given: object) -> int | None:
+    """Do it in a copy of this process, which has the libraries: its status, negative for a signal that killed it."""
+    child = multiprocessing.get_context("fork").Process(target=work, args=given)
+    child.start()
+    child.join()
+    return child.exitcode
 
 
 def free_port() -> int:

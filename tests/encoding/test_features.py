@@ -1,4 +1,3 @@
-import multiprocessing
 import os
 import signal
 
@@ -11,6 +10,7 @@ from genius.encoding.features import EncoderFeatureCache, FeatureFiles, batched
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
+from tests.waiting import forked
 
 COLORS = ("red", "green", "blue", "white", "black")
 INPUTS = [
@@ -72,10 +72,7 @@ def test_a_phrasing_can_be_chosen_for_each_row(tmp_path):
 
 def test_a_killed_run_encodes_no_finished_shard_again(tmp_path):
     whole = filled(tmp_path / "whole")
-    child = multiprocessing.get_context("fork").Process(target=fill_until_killed, args=(tmp_path / "killed",))
-    child.start()
-    child.join()
-    assert child.exitcode == -signal.SIGKILL
+    assert forked(fill_until_killed, tmp_path / "killed") == -signal.SIGKILL
 
     opened = []
     again = FeatureFiles.create(tmp_path / "killed", len(INPUTS), 2, DIM, "source")

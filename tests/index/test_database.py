@@ -1,34 +1,31 @@
+import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 
 from genius.errors import UserError
 from genius.index.database import PAGE, ReadOnlyDatabase, resumable_database, saved_progress, transaction
+from tests.waiting import forked
 
 TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER PRIMARY KEY, text TEXT)"
-KILLED = f"""
-import os, signal, sys
-from genius.index.database import ReadOnlyDatabase, resumable_database, transaction
 
-with resumable_database(sys.argv[1], "{TABLE}") as database:
-    database.execute("PRAGMA cache_size = 2")               # pages: the file is written before the step ends
-    for first in (0, 100):
-        with transaction(database, first + 100):
-            database.executemany("INSERT INTO numbers VALUES (?, ?)",
-                                 ((number, "x" * 9000) for number in range(first, first + 100)))
-            if first:
-                os.kill(os.getpid(), signal.SIGKILL)
-"""
+
+def write_until_killed(file):
+    with resumable_database(file, TABLE) as database:
+        database.execute("PRAGMA cache_size = 2")  # pages: the file is written before the step ends
+        for first in (0, 100):
+            with transaction(database, first + 100):
+                rows = ((number, "x" * 9000) for number in range(first, first + 100))
+                database.executemany("INSERT INTO numbers VALUES (?, ?)", rows)
+                if first:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_killed_process_leaves_whole_steps(tmp_path):
     file = tmp_path / "numbers.sqlite"
-    ended = subprocess.run([sys.executable, "-c", KILLED, file], check=False)
-    assert ended.returncode == -signal.SIGKILL
+    assert forked(write_until_killed, file) == -signal.SIGKILL
     assert file.stat().st_size > 150 * 9000  # much of the second step is in the file
 
     with resumable_database(file, TABLE) as database:

@@ -3,7 +3,6 @@
 In a process of its own, which a page of a memory map that has no room on disk would kill.
 """
 
-import multiprocessing
 import os
 import resource
 import subprocess
@@ -20,6 +19,7 @@ from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Item, Modality
 from tests.search.tiny import publish_tiny_run
+from tests.waiting import forked
 
 ITEMS = [Item(f"7:{number}", Modality.TEXT, f"Text {number}. " + "x" * 2000) for number in range(100)]
 ROOM = (0, 8_192, 40_960, 10**5, 2 * 10**5, 4 * 10**5, 10**6, 10**7)  # bytes
@@ -81,10 +81,7 @@ def test_without_room_a_change_is_refused_and_the_run_stays_as_it_was(leave, wor
         pytest.skip("mounting a small disk needs rights")
     try:
         run = publish_tiny_run(tmp_path / "run", 30).path
-        child = multiprocessing.get_context("fork").Process(target=change_without_room, args=(run, leave, words))
-        child.start()
-        child.join()
-        assert child.exitcode == 0
+        assert forked(change_without_room, run, leave, words) == 0
     finally:
         if leave is fill:
             subprocess.run(["umount", tmp_path], check=True)

@@ -1,7 +1,7 @@
 import json
+import resource
 import sqlite3
-import subprocess
-import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +14,7 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.index import writing
+from genius.index.segments import ItemRecords, RowMap
 from genius.index.store import Index
 from genius.index.writing import write_index
 from genius.schema import Item, Modality
@@ -211,41 +212,24 @@ def test_more_codes_than_a_trie_can_hold_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-MANY_THREADS = """
-import resource, sys, threading
-from pathlib import Path
-import numpy as np
-from genius.index.segments import ItemRecords, RowMap
-
-segments = [Path(sys.argv[1])] * 13
-records = ItemRecords(segments, RowMap([7] * 13))
-soft = len(list(Path("/proc/self/fd").iterdir())) + 40
-resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft))
-threads, errors, start = [], [], threading.Barrier(41)
-
-def read():
-    start.wait()
-    try:
-        assert len(records.items(np.arange(7 * 13))) == 91 and records.thumbnail(7 * 12)
-    except BaseException as error:
-        errors.append(error)
-
-for _ in range(41):
-    threads.append(threading.Thread(target=read))
-    threads[-1].start()
-for thread in threads:
-    thread.join()
-sys.exit(str(errors[0]) if errors else 0)
-"""
-
-
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
 def test_many_threads_and_segments_need_few_open_files(folder):
     """41 threads, 13 segments: the threads of a page, with a limit of 40 more files than the segments have open."""
-    ended = subprocess.run(
-        [sys.executable, "-c", MANY_THREADS, folder], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
+    records, together = ItemRecords([folder] * 13, RowMap([N] * 13)), threading.Barrier(41)
+
+    def read(_):
+        together.wait()
+        return len(records.items(np.arange(N * 13))), len(records.thumbnail(N * 12))
+
+    expected = len(records.items(np.arange(N * 13))), len(records.thumbnail(N * 12))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(int(file.name) for file in Path("/proc/self/fd").iterdir()) + 40
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        with ThreadPoolExecutor(41) as threads:
+            assert set(threads.map(read, range(41))) == {expected}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize(
