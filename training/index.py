@@ -62,10 +62,13 @@ def train(arguments: Arguments) -> None:
         ),
     )
     forget_stage(run, "index")
-    items, instructions = pool_items(collection, settings.pool), instructions_for(keys, collection)
-    shown = {"image_path": collection.image_path, "thumbnail_side": settings.thumbnail_side}
-    kept = {"instructions": instructions, "resume_folder": resume_folder}
-    publish_index(run, items, quantizer, fused, embeddings, modalities, **shown, **kept)
+    options = {
+        "image_path": collection.image_path,
+        "instructions": instructions_for(keys, collection),
+        "thumbnail_side": settings.thumbnail_side,
+        "resume_folder": resume_folder,
+    }
+    publish_index(run, pool_items(collection, settings.pool), quantizer, fused, embeddings, modalities, **options)
     remove_folder(resume_folder.parent)
     print(f"index: {len(modalities)} items")
 

@@ -93,7 +93,8 @@ def main(arguments: Sequence[str]) -> None:
             for so_far in measure(part, measuring, device, engine, queries):
                 measured[part] = so_far
     finally:
-        tables, plots = ([each for results in measured.values() for each in results[of]] for of in (0, 1))
+        tables = [table for tables, _ in measured.values() for table in tables]
+        plots = [plot for _, plots in measured.values() for plot in plots]
         if tables:
             command, note = command_line("genius.evaluation.speed", arguments), described(measuring, device)
             Report("Speed", note, command, version(options.run), tables, plots).save(options.out / "speed.json")
