@@ -29,6 +29,7 @@ from genius.schema import Item
 from training.checkpoint import fingerprint
 from training.class_pictures import training_collection
 from training.command_line import Arguments
+from training.distributed import is_main
 from training.features import finished_features
 from training.pairs import CandidateTable
 from training.stage import forget_stage, records_stamp, stage_command
@@ -37,7 +38,9 @@ BLOCK = 10_000  # ids looked up at a time
 
 
 def train(arguments: Arguments) -> None:
-    """Quantize every candidate, or those of one pool, and publish the index."""
+    """Quantize every candidate, or those of one pool, and publish the index; the main process does all of it."""
+    if not is_main():
+        return
     settings, run, collection = arguments.settings.index, Run(arguments.run), Collection(arguments.collection)
     trained = training_collection(arguments.collection, arguments.settings, run)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)

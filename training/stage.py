@@ -36,8 +36,6 @@ class Stage:
 
     name: str
     parts: tuple[str, ...] = ()  # of the run, that it publishes
-    has_weights: bool = False  # it trains those parts; published weights are not replaced
-    is_shared: bool = False  # by all processes; of other stages the main process does all
 
     def train(self, arguments: Arguments) -> None:
         import_module(f"training.{self.name}").train(arguments)
@@ -46,13 +44,14 @@ class Stage:
 STAGES = {  # in their order
     stage.name: stage
     for stage in (
-        Stage("encoder", parts=("encoder",), has_weights=True, is_shared=True),
-        Stage("features", is_shared=True),
-        Stage("quantizer", parts=("fusion", "quantizer"), has_weights=True, is_shared=True),
-        Stage("decoder", parts=("decoder",), has_weights=True, is_shared=True),
+        Stage("encoder", parts=("encoder",)),
+        Stage("features"),
+        Stage("quantizer", parts=("fusion", "quantizer")),
+        Stage("decoder", parts=("decoder",)),
         Stage("index", parts=("index",)),
     )
 }
+OF_WEIGHTS = ("encoder", "quantizer", "decoder")
 
 
 def stages_before(name: str) -> list[str]:
@@ -74,7 +73,7 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
     """
     with only_trainer(arguments.run):
         run, stamp = Run(arguments.run), records_stamp(arguments.collection)
-        if STAGES[name].has_weights and "left_out" in run.manifest:
+        if name in OF_WEIGHTS and "left_out" in run.manifest:
             raise UserError(
                 f"{run.path} has published weights, which training would replace; index a collection with: "
                 f"python -m training.features COLLECTION {run.path} --preset paper, then training.index; "
@@ -83,8 +82,7 @@ def run_stage(name: str, train: Callable[[Arguments], None], arguments: Argument
         keep_freed_memory()
         print(f"── {name}", flush=True)
         started = time.perf_counter()
-        if STAGES[name].is_shared or is_main():
-            train(arguments)
+        train(arguments)
         print(f"{name}: {peak_memory(arguments.device, arguments.workers)}", flush=True)
         if is_main():
             record_stage(name, arguments, time.perf_counter() - started, stamp)
