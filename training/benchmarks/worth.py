@@ -15,7 +15,6 @@ Shapes: q queries, t candidates of all queries together, p parts, d dim, M level
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -121,7 +120,8 @@ def measure(engine: Engine, queries: EncodedSplit, targets: np.ndarray, beams: i
     return pool_figures(PoolKind("global", "indexed"), beams, measured)
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
     parser = evaluation_parser(MODULE, __doc__)
     add_beams(parser)
     given = parser.parse_args(arguments)
@@ -149,4 +149,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    run_alone(partial(main, sys.argv[1:]))
+    run_alone(main)
