@@ -67,15 +67,6 @@ def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_addre
     page.locator("#cards .card").first.wait_for()
 
 
-def test_a_wrong_address_says_so_and_leaves_a_page_that_works(visit):
-    page = visit("/?item=nowhere&tab=codes&code=hello")
-    for told in ("'hello' is not a code", "There is no item 'nowhere'"):
-        page.locator("[data-testid=toast-body]", has_text=told).wait_for()
-    shown(page, "40 items")
-    page.get_by_role("tab", name="Search").click()
-    search(page, "A red dog.")
-
-
 def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     page = visit("/?numbers=1")
     search(page, "A red dog.")
@@ -95,8 +86,11 @@ def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     page.wait_for_url("**tab=codes&code=*")
 
 
-def test_the_icicle_is_walked_by_keys_and_re_rooted(opened, served):
-    page = opened()
+def test_a_wrong_address_says_so_and_leaves_a_page_whose_icicle_is_walked_by_keys_and_re_rooted(visit, served):
+    page = visit("/?item=nowhere&tab=codes&code=hello")
+    for told in ("'hello' is not a code", "There is no item 'nowhere'"):
+        page.locator("[data-testid=toast-body]", has_text=told).wait_for()
+    shown(page, "40 items")
     page.locator("#codes-icicle button[aria-label*=';']").first.wait_for()  # drawn again, with words
     page.locator("#codes-icicle button").first.focus()
     page.keyboard.press("ArrowRight")

@@ -125,6 +125,7 @@ def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_ref
     page.locator("[data-testid=toast-body]").wait_for(state="detached", timeout=5_000)
 
 
+@pytest.mark.slow
 def test_paper_shows_the_answer_in_light_colors_and_nothing_to_click(visit):
     page = visit("/?__theme=dark")
     search(page, "mug")

@@ -215,6 +215,7 @@ def test_the_tour_goes_to_its_end_and_each_step_has_an_address_by_which_back_wal
     page.locator("#summary .sentence", has_text="“mug”").wait_for(state="attached")
 
 
+@pytest.mark.slow
 def test_the_presenter_view_hides_settings_and_keeps_its_address(visit):
     page = visit()
     assert page.locator("#settings").is_visible()
