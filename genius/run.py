@@ -115,7 +115,7 @@ class RecordedMatch(BaseModel):
     model_config = LOOSE
     order: str
     models: dict[PartName, Checksum]
-    weights: dict[str, Annotated[list[FiniteFloat], Field(min_length=3, max_length=3)]]
+    weights: dict[str, list[FiniteFloat]]
 
 
 class Manifest(BaseModel):

@@ -203,6 +203,7 @@ class SearchResult:
     order: str = "cosine"  # of the hits, one of ORDERS
     dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
+    image_length: float = 0.0  # of the query's image feature, which is not normalized; 0: no image, or not known
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: list[LevelTrace] | None = None  # the levels of the beam search; none of a scan; None: it was not asked for

@@ -47,6 +47,7 @@ from genius.index.item_source import ItemSource
 from genius.index.store import PART, Index
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
+from training import ranker
 from training.block_index import index_in_blocks
 from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
@@ -171,6 +172,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     collection, dim = Collection(arguments.collection), embedding_dim(Run(path))
     if is_main() and arguments.settings.encoder.architecture == SHIPPED:
         print_unread_texts(collection)
+        link_ranker(Run(path), collection)
     items = len(CandidateTable.read(collection))
 
     def arguments_for(pairs: int) -> Arguments:
@@ -209,10 +211,26 @@ def publish_encoder(arguments: Arguments) -> None:
         return
     photos = photo_run()
     for part in LINKED:
-        run.publish(part, partial(link_files, photos.folder(part)), tuple(sorted(BUILT_FROM[part])))
+        if part != ranker.PART:
+            link_part(run, photos, part)
     if names := read_names(photos.path):
         words = {prefix: CodeName(name.words, ()) for prefix, name in names.items()}  # their pictures are not here
         run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
+
+
+def link_part(run: Run, photos: Run, part: str) -> None:
+    """Make a part of the shipped run one of this run."""
+    run.publish(part, partial(link_files, photos.folder(part)), tuple(sorted(BUILT_FROM[part])))
+
+
+def link_ranker(run: Run, collection: Collection) -> None:
+    """Make the shipped ranker that of this run, where items are of several kinds and all other models are shipped, too.
+
+    What it knows of a foreign folder is the kind that is asked for; among items of one kind cosine orders better.
+    """
+    photos, kinds = photo_run(), {item.modality for item in collection.all_candidates()}
+    if len(kinds) > 1 and not run.has(ranker.PART) and run.digest("decoder") == photos.digest("decoder"):
+        link_part(run, photos, ranker.PART)
 
 
 def record_sources(run: Run, sources: Sequence[str]) -> None:
@@ -259,6 +277,8 @@ def renew(run: Run, sources: Sequence[str], root: Path, device: str) -> None:
     root.rename(old_of(root))
     aside.rename(root)
     remove_folder(old_of(root))
+    if run.manifest["settings"]["encoder"]["architecture"] == SHIPPED:
+        link_ranker(run, Collection(root))
     _update_index(run, Collection(root), len(sources), device)
     new, gone = after.keys() - before.keys(), before.keys() - after.keys()
     changed = sum(before[file] != after[file] for file in before.keys() & after.keys())

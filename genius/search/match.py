@@ -1,11 +1,10 @@
 """A word for how well the first results answer a query: a good, fair or weak match.
 
-The probability that one of the first FIRST results is right is a logistic function of two numbers that every search
-knows: the cosine of the first result, and its ranker's score above that of the mean candidate. `python -m
-genius.evaluation.match RUN` fits it to validation queries, for each kind of query (its own modality and that of the
-first result), and records it in the run's manifest. A run without a record has no words, and neither has a search in
-another order than the run's own, or with a kind of query that validation hardly knows. Not every right result is
-judged in a collection, so a word understates.
+The probability that one of the first FIRST results is right is a logistic function of three numbers that every search
+knows (`signals`). `python -m genius.evaluation.match RUN` fits it to validation queries, for each kind of query (its
+own modality and that of the first result), and records it in the run's manifest. A run without a record has no words,
+and neither has a search in another order than the run's own, or with a kind of query that validation hardly knows. Not
+every right result is judged in a collection, so a word understates.
 
 Shapes: q queries.
 """
@@ -20,6 +19,7 @@ from genius.schema import Modality, Query, SearchResult
 FIRST = 5  # results, one of which is right
 GOOD, WEAK = 0.85, 0.3  # probability from which on a match is good, and below which it is weak
 WORDS = ("good", "fair", "weak")
+SIGNALS = 3  # a record of other ones is of no use
 MODELS = ("encoder", "fusion", "quantizer", "decoder", "ranker")  # of which the numbers are
 
 
@@ -29,9 +29,14 @@ def kind_of(query: Query, result: SearchResult) -> str:
     return f"{asked.name.lower()} to {found.name.lower()}"
 
 
-def signals(result: SearchResult) -> tuple[float, float]:
-    """What tells a right result from a wrong one; the second is 0 without a ranker."""
-    return result.hits[0].cosine, sum(result.hits[0].shares)
+def signals(result: SearchResult) -> tuple[float, float, float]:
+    """What tells a right result from a wrong one.
+
+    The cosine of the first result; its ranker's score above that of the mean candidate, or 0; and the logarithm of the
+    length of the query's image feature, which tells noise from photographs, or 0 for a query without an image.
+    """
+    length = math.log(result.image_length) if result.image_length else 0.0
+    return result.hits[0].cosine, sum(result.hits[0].shares), length
 
 
 def word_of(weights: Sequence[float], known: Sequence[float]) -> str:
@@ -55,7 +60,8 @@ class MatchWords:
         self.order, self.weights = "", dict[str, list[float]]()
         recorded = run.manifest.get("match") if run else None
         if run and recorded and recorded["models"] == record_of(run, "", {})["models"]:
-            self.order, self.weights = recorded["order"], recorded["weights"]
+            self.order = recorded["order"]
+            self.weights = {kind: own for kind, own in recorded["weights"].items() if len(own) == SIGNALS + 1}
 
     def word(self, query: Query, result: SearchResult) -> str:
         """good, fair or weak; empty: not known."""

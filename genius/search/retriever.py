@@ -212,6 +212,7 @@ class Retriever:
             hits_per_query = fetch_hits(version.index, ranked, codes, np.stack(own, axis=1))
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
+        image_lengths = encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()
         if self.quantizer.config.modality_code in (
             "forced",
@@ -233,6 +234,7 @@ class Retriever:
                 order=options.order,
                 dtype=self.decoder_dtype,
                 decoded=int(beams.scored[i]) if beams else 0,
+                image_length=image_lengths[i],
                 milliseconds=dict(watch.milliseconds),
                 trace=(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
                 thumbnail=version.index.thumbnail,

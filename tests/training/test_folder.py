@@ -85,10 +85,11 @@ def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and
     command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
     main(command)
     assert capsys.readouterr().out.endswith(f"done: python app.py --run {tmp_path / 'run'}\n")
-    digests = {part: photos.digest(part) for part in LINKED}
+    digests = {part: photos.digest(part) for part in LINKED if part != "ranker"}
     shutil.rmtree(photos.path)
     run = Run(tmp_path / "run")
-    assert {part: run.digest(part) for part in LINKED} == digests
+    assert {part: run.digest(part) for part in digests} == digests
+    assert not run.has("ranker"), "among pictures alone cosine orders better"
     assert (run.folder("encoder") / "text" / "tokenizer.json").is_file()
     assert read_names(run.path) == {(0, 1): CodeName(("dog",), ())}
     assert not list((run.path / "collection").rglob("query/*"))
@@ -172,7 +173,10 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     assert set(after.values()) == {item.id for item in Collection(run / "collection" / "pictures").all_candidates()}
     capsys.readouterr()
     main([str(pictures), str(run)])
-    assert "new" not in capsys.readouterr().out
+    assert "new" not in capsys.readouterr().out and not Run(run).has("ranker")
+    (pictures / "captions.csv").write_text(f"image,caption\n{files[2].name},a dog in the snow\n")
+    main([str(pictures), str(run)])
+    assert Run(run).has("ranker"), "which tells pictures from texts"
 
 
 def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(tmp_path, capsys):
@@ -248,7 +252,7 @@ def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
     assert [path.name for path, _ in measured] == ["run", "own"] and all(5 < len(found) <= 10 for _, found in measured)
     assert Run(run).digest("encoder") == photos.digest("encoder")
     assert all((Run(run).digest(part) != photos.digest(part)) == gain for part in ("fusion", "quantizer", "decoder"))
-    assert Run(run).has("ranker") != gain  # of so few queries none is trained
+    assert not Run(run).has("ranker")  # of so few queries none is trained, and pictures alone need none
     assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
     before = (run / "manifest.json").read_bytes()
     main(command)
