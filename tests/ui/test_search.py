@@ -109,7 +109,7 @@ def test_a_query_without_an_instruction_gets_the_first_one_that_the_run_offers(e
     assert engine.queries[-1][0].instruction == found(again).summary["asked"] == "Picture this."
     assert (text, instruction) == ("a mug", "")
     last = SimpleNamespace(query=engine.queries[-1][0])
-    callbacks.on_picture(gr.EventData(None, {"id": "1:300"}), "a mug", "", last, [], *SETTINGS)
+    callbacks.on_ask({"picture": "1:300", "keep": True}, "a mug", "", last, *SETTINGS)
     assert engine.queries[-1][0].instruction == "Picture this.", "that of the search before"
 
 

@@ -13,20 +13,18 @@ def served(tiny_page):
     return tiny_page
 
 
-def opened(page):
-    page.get_by_role("tab", name="Compare").click()
-    page.locator("#compare .empty").wait_for()
-    return page
-
-
 def compare(page, text):
     page.fill("#compare-text textarea", text)
     page.press("#compare-text textarea", "Enter")
     page.locator("#compare .sentence", has_text=f"“{text}”").wait_for()
 
 
-def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_search(visit):
-    page = opened(visit())
+def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_search_and_a_part_of_a_picture(
+    visit, photo
+):
+    page = visit()
+    page.get_by_role("tab", name="Compare").click()
+    page.locator("#compare .empty").wait_for()
     assert page.locator("#compare-last").is_disabled()
     compare(page, "A red dog.")
     names = ["Generation", "Generation + re-rank", "Scan", "Decoder alone", "faiss flat", "faiss HNSW"]
@@ -48,10 +46,6 @@ def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_sear
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
     page.reload()  # the search comes back after the tab was opened
     page.locator("#compare .sentence", has_text=HOSTILE).wait_for()
-
-
-def test_a_part_of_a_picture_can_be_compared(visit, photo):
-    page = opened(visit())
     upload(page, photo, "#compare-picture")
     page.fill("#compare-text textarea", "A red dog.")
     page.press("#compare-text textarea", "Enter")
