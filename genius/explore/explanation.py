@@ -38,7 +38,7 @@ def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanatio
     path = tree.lineage(hit.codes)
     whole, last = len(path) == tree.levels, path[-1:]
     generated = whole and tree.fate[last[0]] == Fate.FOUND
-    best = best_id(tree)
+    best = tree.prefixes()[int(np.flatnonzero(tree.level == tree.levels - 1)[0])]
     differs = np.flatnonzero(np.array(best) != np.array(hit.codes))
     return Explanation(
         hit,
@@ -50,15 +50,6 @@ def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanatio
         items,
         dense_rank,
     )
-
-
-def best_id(tree: BeamTree) -> tuple[int, ...]:
-    """The codes of the best generated ID."""
-    number, codes = int(np.flatnonzero(tree.level == tree.levels - 1)[0]), []
-    while number >= 0:
-        codes.append(int(tree.code[number]))
-        number = tree.parent[number]
-    return tuple(codes[::-1])
 
 
 def dense_ranks(embeddings: np.ndarray, query: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 Shapes: m matching items, p distinct pairs of codes, c codes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,50 +26,29 @@ class Node:
 
 def hierarchy(matches: Matches) -> Node:
     """The pattern, its next codes and their next codes; largest first, hidden codes last."""
-    codes, counts = matches.children()
-    shown = _largest(counts, MAX_SHOWN)
-    return _parent(matches.pattern, len(matches), codes, counts, shown, _grandchildren(matches, codes[shown]))
+    level, (codes, counts) = len(matches.pattern), matches.children()
+    pairs = pair_counts = np.zeros(0, dtype=np.int64)  # (p,) each: a next code and the one after it, and their items
+    if level + 1 < len(matches.levels):
+        joint = matches.codes(level).astype(np.int64) << 32 | matches.codes(level + 1)  # (m,)
+        pairs, pair_counts = np.unique(joint, return_counts=True)
+
+    def child(code: int, items: int) -> Node:
+        pattern, of_child = (*matches.pattern, code), pairs >> 32 == code
+        below, most = pairs[of_child] & 0xFFFFFFFF, max(1, round(MAX_SHOWN * items / len(matches)))
+        return _node(
+            pattern, items, below, pair_counts[of_child], most, lambda code, items: Node((*pattern, code), items)
+        )
+
+    return _node(matches.pattern, len(matches), codes, counts, MAX_SHOWN, child)
 
 
-def _grandchildren(matches: Matches, children: np.ndarray) -> dict[int, Node]:
-    """A node with its children for each of these codes (c,); empty if IDs end with them."""
-    level = len(matches.pattern)
-    if level + 1 >= len(matches.levels):
-        return {}
-    joint = matches.codes(level).astype(np.int64) << 32 | matches.codes(level + 1)  # (m,)
-    pairs, counts = np.unique(joint, return_counts=True)  # (p,) each
-    below = {}
-    for child in children.tolist():
-        of_child = pairs >> 32 == child
-        items = int(counts[of_child].sum())
-        shown = _largest(counts[of_child], max(1, round(MAX_SHOWN * items / len(matches))))
-        below[child] = _parent((*matches.pattern, child), items, pairs[of_child] & 0xFFFFFFFF, counts[of_child], shown)
-    return below
-
-
-def _parent(
-    pattern: Pattern,
-    items: int,
-    codes: np.ndarray,
-    counts: np.ndarray,
-    shown: np.ndarray,
-    below: Mapping[int, Node] | None = None,
+def _node(
+    pattern: Pattern, items: int, codes: np.ndarray, counts: np.ndarray, most: int, child: Callable[[int, int], Node]
 ) -> Node:
-    """A node with a child per shown code (c,). below: the children that have children themselves."""
-    others = ~shown if (~shown).sum() > 1 else np.zeros_like(shown)  # never hide a single code
+    """A node with a child for each of the largest next codes (c,), and one for all others, if there are several."""
     order = np.argsort(-counts, kind="stable")
-    order = order[~others[order]]
-    children = [
-        (below or {}).get(code) or Node((*pattern, code), count)
-        for code, count in zip(codes[order].tolist(), counts[order].tolist(), strict=True)
-    ]
-    if others.any():
-        children.append(Node(pattern, int(counts[others].sum()), others=int(others.sum())))
+    shown, hidden = (order[:most], order[most:]) if len(order) > most + 1 else (order, order[:0])
+    children = [child(*pair) for pair in zip(codes[shown].tolist(), counts[shown].tolist(), strict=True)]
+    if len(hidden):
+        children.append(Node(pattern, int(counts[hidden].sum()), others=len(hidden)))
     return Node(pattern, items, tuple(children))
-
-
-def _largest(counts: np.ndarray, most: int) -> np.ndarray:
-    """(c,) bool, true for the `most` largest counts."""
-    chosen = np.zeros(len(counts), dtype=bool)
-    chosen[np.argsort(-counts, kind="stable")[:most]] = True
-    return chosen

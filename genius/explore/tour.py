@@ -93,13 +93,12 @@ def most_similar_pair(index: Index) -> tuple[int, int] | None:
     codes = index.codes(np.arange(index.n))
     order = np.lexsort(codes.T[::-1])
     ordered = codes[order]
-    is_pair = (ordered[1:, :depth] == ordered[:-1, :depth]).all(1) & (ordered[1:, depth] != ordered[:-1, depth])
-    is_pair &= (index.modalities[order[1:]] == Modality.IMAGE) & (index.modalities[order[:-1]] == Modality.IMAGE)
-    places = np.flatnonzero(is_pair)
-    starts = np.concatenate([[0], np.flatnonzero((ordered[1:, :depth] != ordered[:-1, :depth]).any(1)) + 1])
-    group = np.searchsorted(starts, places, side="right") - 1
-    sizes = np.diff(np.append(starts, len(ordered)))
-    places = spread(places[sizes[group] <= MAX_PREFIX_ITEMS], MAX_COMPARED)
+    together = (ordered[1:, :depth] == ordered[:-1, :depth]).all(1)
+    group = np.append(0, np.cumsum(~together))  # (n,) items with the same first codes
+    pictured = index.modalities[order] == Modality.IMAGE
+    is_pair = together & (ordered[1:, depth] != ordered[:-1, depth]) & pictured[1:] & pictured[:-1]
+    is_pair &= np.bincount(group)[group[1:]] <= MAX_PREFIX_ITEMS
+    places = spread(np.flatnonzero(is_pair), MAX_COMPARED)
     if not len(places):
         return None
     first, second = order[places], order[places + 1]

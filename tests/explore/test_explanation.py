@@ -4,7 +4,7 @@ import torch
 
 from genius.explore import explanation as why
 from genius.explore.beam_tree import beam_tree
-from genius.explore.explanation import best_id, dense_ranks, explain
+from genius.explore.explanation import dense_ranks, explain
 from genius.schema import Query, SearchOptions
 from genius.search.dense import flat_search
 from tests.explore.test_items import CountingRows
@@ -48,7 +48,6 @@ def test_in_a_large_index_dense_ranks_are_estimated_from_a_sample(monkeypatch):
 def test_an_explanation_agrees_with_the_search(engine, traced):
     result, tree = traced
     ids = [generated.codes for generated in result.generated]
-    assert best_id(tree) == ids[0]
     for hit in result.hits:
         told = explain(hit, tree, engine.index.n, dense_rank=3)
         generated = result.generated[told.beam - 1]
@@ -56,7 +55,7 @@ def test_an_explanation_agrees_with_the_search(engine, traced):
         assert tree.log_prob[told.path[-1]] == pytest.approx(generated.log_prob, abs=1e-5)
         assert hit.codes[: told.shared] == ids[0][: told.shared]
         assert told.shared == 4 or hit.codes[told.shared] != ids[0][told.shared]
-        assert (told.dense_rank, told.items) == (3, 40)
+        assert (told.best, told.dense_rank, told.items) == (ids[0], 3, 40)
 
 
 def test_a_hit_that_exact_search_does_not_generate_has_no_beam(engine):
