@@ -144,20 +144,6 @@ def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: It
         raise
 
 
-def sort_metadata(file: Path) -> None:
-    """Sort the metadata of a new safetensors file; the library writes them in another order in each process."""
-    with file.open("r+b") as stream:
-        size = int.from_bytes(stream.read(8), "little")
-        header = json.loads(stream.read(size))
-        if "__metadata__" not in header:
-            return
-        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode().ljust(size)
-        assert len(text) == size, file  # the library writes JSON without spaces, too
-        stream.seek(8)
-        stream.write(text)
-
-
 def reserve_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Make a .npy file of zeros that has its space on disk, so that what is written into it later will fit.
 

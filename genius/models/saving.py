@@ -4,7 +4,6 @@ The same weights give the same bytes. Weights that are not finite, or of another
 refused.
 """
 
-import copy
 import dataclasses
 import json
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from safetensors import torch as safetensors
 from torch import Tensor, nn
 
 from genius.errors import UserError
-from genius.files import sort_metadata
 from genius.reading import one_line, read_json, size_of
 
 M = TypeVar("M", bound=nn.Module)
@@ -40,20 +38,20 @@ def save_model(
 
     half: store floating-point weights in half precision. eight_bit: as half, but large matrices as 8-bit integers with
     a scale for each row, except those whose names start with one of the model's `half_weights`. exclude: name prefixes
-    of buffers that are not stored.
+    of buffers that are not stored. Tied weights are stored once.
     """
     (folder / "config.json").write_text(json.dumps(dataclasses.asdict(config), indent=1) + "\n")
-    if half or eight_bit or exclude:
-        model = copy.deepcopy(model)
-        for name in [name for name, _ in model.named_buffers(recurse=False) if name.startswith(exclude)]:
-            delattr(model, name)
-        if eight_bit:
-            _save_eight_bit(model, folder / WEIGHTS)
-            return
-        if half:
-            model.half()
-    safetensors.save_model(model, str(folder / WEIGHTS))  # stores tied weights once, and names them in the metadata
-    sort_metadata(folder / WEIGHTS)
+    tensors, stored = {}, set[int]()
+    for name, tensor in model.state_dict().items():
+        if name.startswith(exclude) or tensor.data_ptr() in stored:
+            continue
+        stored.add(tensor.data_ptr())
+        if eight_bit and _gets_eight_bits(model, name, tensor):
+            tensors[name], tensors[name + SCALE] = quantize_rows(tensor)
+        else:
+            halved = (half or eight_bit) and tensor.is_floating_point()
+            tensors[name] = (tensor.half() if halved else tensor).contiguous()
+    safetensors.save_file(tensors, folder / WEIGHTS)
 
 
 def load_model(build: Callable[[Any], M], config_class: type, folder: Path, *, optional: tuple[str, ...] = ()) -> M:
@@ -89,16 +87,6 @@ class SavedModule(nn.Module):
     def load(cls, folder: Path) -> Self:
         """A saved module in eval mode. Raises UserError if the folder does not hold one."""
         return load_model(cls, cls.config_type, folder, optional=cls.training_buffers)
-
-
-def _save_eight_bit(model: nn.Module, file: Path) -> None:
-    tensors = {}
-    for name, tensor in model.state_dict().items():
-        if _gets_eight_bits(model, name, tensor):
-            tensors[name], tensors[name + SCALE] = quantize_rows(tensor)
-        else:
-            tensors[name] = (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
-    safetensors.save_file(tensors, file)
 
 
 def _load_weights(model: nn.Module, stored: safe_open, optional: tuple[str, ...]) -> None:

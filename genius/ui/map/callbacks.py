@@ -121,12 +121,6 @@ class MapCallbacks:
         colors = [MODALITY_COLORS[modality] for modality in palette.modalities[points].tolist()]
         return data_uri(map_picture(places[points], colors))
 
-    def on_view(self, name: Any) -> str:
-        """The map that another part of the page asks for. Raises UserError for an unknown one."""
-        if name not in self.view_names:
-            raise UserError("That map does not exist; reload the page.")
-        return name
-
     def on_point(self, event: gr.EventData):
         """Show the card of an item; or a query with its answers and the card of the first."""
         point, index = getattr(event, "value", None), self.engine.index

@@ -80,7 +80,7 @@ def map_tab(context: Context, tab: gr.Tab) -> None:
     for trigger in (by_choice, shared.searched.while_open("tab-map")):
         options = {**LATEST_WITH_PROGRESS, "show_progress_on": figure}
         trigger(callbacks.on_map, drawn, [figure, note, health, table], **options)
-    shared.map_view.sent(callbacks.on_view, shared.map_view, view, **UNQUEUED)
+    shared.map_view.sent(None, shared.map_view, view, js="({message}) => [message]", **UNQUEUED)
     tab.select(None, drag, drag, js=FIRST_DRAG_MODE, **UNQUEUED)
     drag.input(None, drag, None, js=SET_DRAG_MODE, **UNQUEUED)
     color.change(lambda color: gr.Slider(visible=color == "code"), color, level, **UNQUEUED)
