@@ -15,7 +15,6 @@ from open_clip import CoCa, CustomTextCLIP
 from open_clip.hf_model import HFTextEncoder
 from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from genius.errors import UserError
 
@@ -54,7 +53,7 @@ def _split(clip: Any, tower: Any, encode: Encode) -> tuple[nn.Module, Encode]:
     else:
         head = getattr(tower, "proj", getattr(tower, "text_projection", None))
     if isinstance(head, nn.Parameter):
-        return Projection(head), partial(_encode_with_identity, clip, head, encode)
+        return Projection(head), partial(_encode_with_identity, head, encode)
     if head is None or not list(head.parameters()):
         raise UserError(
             f"the head of {type(tower).__name__} cannot be trained apart from it; take encoder.image_tower and "
@@ -74,19 +73,14 @@ def _encode_up_to(head: nn.Module, encode: Encode, inputs: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _encode_with_identity(clip: nn.Module, projection: nn.Parameter, encode: Encode, inputs: Tensor) -> Tensor:
+def _encode_with_identity(projection: nn.Parameter, encode: Encode, inputs: Tensor) -> Tensor:
     """Encode with the identity in place of a projection matrix."""
-    name = next(name for name, parameter in clip.named_parameters() if parameter is projection)
-    identity = torch.eye(len(projection), dtype=projection.dtype, device=projection.device)
-    return functional_call(_Call(clip, encode), {f"clip.{name}": identity}, (inputs,))
-
-
-class _Call(nn.Module):
-    """A function that uses a model, as a module, so that functional_call can replace the model's parameters."""
-
-    def __init__(self, clip: nn.Module, encode: Encode):
-        super().__init__()
-        self.clip, self.forward = clip, encode
+    weights = projection.data
+    projection.data = torch.eye(len(weights), dtype=weights.dtype, device=weights.device)
+    try:
+        return encode(inputs)
+    finally:
+        projection.data = weights
 
 
 class Projection(nn.Module):
