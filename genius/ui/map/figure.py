@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from plotly.graph_objects import Figure, Scatter, Scattergl
+from plotly.graph_objects import Figure, Scatter
 
 from genius.explore.map_colors import Group
 from genius.explore.map_data import Maps
@@ -77,33 +77,35 @@ def group_colors(groups: Sequence[Group], by_modality: bool) -> list[str]:
     ]
 
 
+def _markers(places: np.ndarray, customdata: Any, marker: dict[str, Any], name: str, hover: str, **more: Any) -> dict:
+    """A trace of points (p, 2). A dict, because Figure copies and checks a Scattergl a second time."""
+    return more | {
+        "type": "scattergl",
+        "x": places[:, 0],
+        "y": places[:, 1],
+        "customdata": customdata,
+        "mode": "markers",
+        "marker": marker,
+        "name": name,
+        "hovertemplate": f"{hover}<extra></extra>",
+    }
+
+
 def _added_trace(drawing: Drawing) -> dict[str, Any]:
     """The items that were added, one by one in the colors of their groups."""
     first = len(drawing.places) - len(drawing.added)
     colors = np.full(len(drawing.added), UNGROUPED_COLOR)
     for color, _, points in _colored_points(drawing):
         colors[points[points >= first] - first] = color
-    return {
-        "type": "scattergl",
-        "x": drawing.places[first:, 0],
-        "y": drawing.places[first:, 1],
-        "customdata": list(drawing.added),
-        "mode": "markers",
-        "marker": {
-            "symbol": "triangle-up",
-            "size": 11,
-            "color": colors.tolist(),
-            "line": {"color": "#fff", "width": 1},
-        },
-        "name": ADDED,
-        "hovertemplate": f"{ADDED}<extra></extra>",
-    }
+    line = {"color": "#fff", "width": 1}
+    marker = {"symbol": "triangle-up", "size": 11, "color": colors.tolist(), "line": line}
+    return _markers(drawing.places[first:], list(drawing.added), marker, ADDED, ADDED)
 
 
 def _item_traces(drawing: Drawing) -> list[dict[str, Any]]:
     """A trace per color and modality, which the shape shows: plotly takes much longer to color points one by one.
 
-    Each name is once in the legend. Dicts, because Figure copies and checks a Scattergl a second time.
+    Each name is once in the legend.
     """
     places, first_added = drawing.places, len(drawing.places) - len(drawing.added)
     size = LARGE_POINT if len(places) <= MAX_LARGE_POINTS else SMALL_POINT
@@ -117,19 +119,16 @@ def _item_traces(drawing: Drawing) -> list[dict[str, Any]]:
             name = escaped(label)
             hover = " · ".join(dict.fromkeys([name, kind]))
             traces.append(
-                {
-                    "type": "scattergl",
-                    "x": places[these, 0],
-                    "y": places[these, 1],
-                    "customdata": these.astype(np.int32),
-                    "mode": "markers",
-                    "marker": {"symbol": MODALITY_SYMBOLS[modality], "size": size, "color": color},
-                    "opacity": 0.3 if color == UNGROUPED_COLOR else 0.75,
-                    "name": name,
-                    "legendgroup": name,
-                    "showlegend": name not in named,
-                    "hovertemplate": f"{hover}<extra></extra>",
-                }
+                _markers(
+                    places[these],
+                    these.astype(np.int32),
+                    {"symbol": MODALITY_SYMBOLS[modality], "size": size, "color": color},
+                    name,
+                    hover,
+                    opacity=0.3 if color == UNGROUPED_COLOR else 0.75,
+                    legendgroup=name,
+                    showlegend=name not in named,
+                )
             )
             named.add(name)
     return traces
@@ -141,17 +140,13 @@ def _colored_points(drawing: Drawing) -> list[tuple[str, str, np.ndarray]]:
     return [(color, group.label, group.members) for color, group in zip(colors, drawing.groups, strict=True)]
 
 
-def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray) -> list[Scattergl]:
-    crosses = Scattergl(
-        x=query_places[:, 0],
-        y=query_places[:, 1],
-        customdata=-1 - np.arange(len(query_places), dtype=np.int32),
-        mode="markers",
-        name=f"{drawing.maps.split} questions",
-        marker={"symbol": "x", "size": 4, "color": QUERY_COLOR},
-        opacity=0.6,
-        hovertemplate="a question<extra></extra>",
+def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray) -> list[Any]:
+    numbers, marker = (
+        -1 - np.arange(len(query_places), dtype=np.int32),
+        {"symbol": "x", "size": 4, "color": QUERY_COLOR},
     )
+    name = f"{drawing.maps.split} questions"
+    crosses = _markers(query_places, numbers, marker, name, "a question", opacity=0.6)
     return [_answer_lines(drawing.maps, places, query_places)] * (drawing.queries == "answers") + [crosses]
 
 
