@@ -3,14 +3,11 @@
 Records are streamed. At most a bitmap of ids and one file's relevance judgments, as integers, are in memory.
 """
 
-from array import array
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Self
-
-import numpy as np
 
 from genius.collections import layout
 from genius.collections.keys import KeySet, id_key, key_dataset, key_id
@@ -86,8 +83,8 @@ class Collection:
                 if row is not None and query.task != row.task:
                     continue
                 if relevant is None:  # read only for a file that has a query of this row
-                    relevant = RelevanceTable.read(self.qrels_files(file))
-                positives = relevant.candidates(query.id)
+                    relevant = _relevant_candidates(self.qrels_files(file))
+                positives = tuple(dict.fromkeys(map(key_id, relevant.get(id_key(query.id), ()))))
                 yield replace(query, positives=positives) if positives else query
 
     def pools(self) -> list[str]:
@@ -181,29 +178,14 @@ class Collection:
         return sorted(file for file in names if file.is_file())
 
 
-class RelevanceTable:
-    """The relevant candidates of each query as sorted integer keys, 16 bytes per judgment."""
-
-    def __init__(self, queries: np.ndarray, candidates: np.ndarray):
-        """queries (j,), candidates (j,): keys of the relevant pairs, in file order."""
-        order = np.argsort(queries, kind="stable")
-        self._queries, self._candidates = queries[order], candidates[order]
-
-    @classmethod
-    def read(cls, files: list[Path]) -> Self:
-        queries, candidates = array("q"), array("q")
-        for file in files:
-            for judgment in read_lines(file, parse_judgment):
-                if judgment.relevant:
-                    queries.append(judgment.query)
-                    candidates.append(judgment.candidate)
-        return cls(np.array(queries, dtype=np.int64), np.array(candidates, dtype=np.int64))
-
-    def candidates(self, query: str) -> tuple[str, ...]:
-        """Ids of the relevant candidates in file order; empty if the qrels have none."""
-        key = id_key(query)
-        start, end = self._queries.searchsorted((key, key + 1))
-        return tuple(dict.fromkeys(map(key_id, self._candidates[start:end].tolist())))
+def _relevant_candidates(files: list[Path]) -> dict[int, list[int]]:
+    """Keys of queries -> keys of their relevant candidates, in file order."""
+    relevant: dict[int, list[int]] = defaultdict(list)
+    for file in files:
+        for judgment in read_lines(file, parse_judgment):
+            if judgment.relevant:
+                relevant[judgment.query].append(judgment.candidate)
+    return relevant
 
 
 def local_pool_names(dataset: str, task: int) -> list[str]:
