@@ -171,17 +171,17 @@ def read_names(path: Path) -> dict[Pattern, CodeName] | None:
 
 
 class CodeNamer:
-    """The names of an engine's codes: those that are stored with its run, or computed when they are asked for."""
+    """The names of an engine's codes: those that are stored with its run, or else that `prepare` makes."""
 
     def __init__(self, engine: Engine, path: Path):
         """path: the run. Stored names that cannot be read are left out, with a warning in the log."""
         self.engine = engine
         self.forced = engine.first_code_is_modality
+        self.names: Names | None = None
         try:
-            self.stored = read_names(path)
+            self.names = read_names(path)
         except UserError as error:
             logging.getLogger(__name__).warning("%s", error)
-            self.stored = None
         self.profiles_of = lru_cache(1)(lambda index: Profiles(engine, index))
 
     @property
@@ -189,12 +189,17 @@ class CodeNamer:
         """Of the current index."""
         return self.profiles_of(self.engine.index)
 
+    def prepare(self) -> None:
+        """Name the codes of a run that has no names in store; some seconds for thousands of items."""
+        if self.names is None:
+            self.names = code_names(self.profiles, self.forced)
+
     def name(self, prefix: Pattern) -> CodeName | None:
-        """The stored name of a prefix, if there is one."""
-        return (self.stored or {}).get(tuple(prefix))
+        """The name of a prefix, if there is one."""
+        return (self.names or {}).get(tuple(prefix))
 
     def label(self, prefix: Pattern) -> str:
-        """What the items of a prefix have in common, as it is stored; empty if that is not known or, for a first code
+        """What the items of a prefix have in common; empty if that is not known or, for a first code
         that is a modality, needs no other name. Where the modality is open, it is what those of one have in common."""
         if self.forced and len(prefix) < 2:
             return ""
@@ -203,17 +208,7 @@ class CodeNamer:
         return min(labels, key=lambda label: label == NO_COMMON_MEANING, default="")
 
     def labels(self) -> dict[str, str]:
-        """All stored names by prefix, such as 0.17; the first code by its modality if it is one."""
+        """All names by prefix, such as 0.17; the first code by its modality if it is one."""
         modalities = {str(int(modality)): modality.name.capitalize() for modality in Modality}
-        given = {format_pattern(prefix, "."): name.label for prefix, name in (self.stored or {}).items()}
+        given = {format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()}
         return given | (modalities if self.forced else {})
-
-    def labels_beside(self, prefixes: Iterable[Pattern]) -> dict[str, str]:
-        """The names of these prefixes and of those beside them, computed now."""
-        parents = {prefix[:-1] for prefix in prefixes}
-        return {
-            format_pattern(matches.pattern, "."): CodeName(words, ()).label
-            for parent in sorted(parents)
-            if parent or not self.forced
-            for matches, words in _words_below(self.profiles, parent, False)
-        }

@@ -75,6 +75,7 @@ def build(engine: Engine, served: ServedRun) -> Page:
         tabs = gr.Tabs(selected="search", elem_id="tabs")
         shared = Shared(tabs)
         context = Context(engine, served, shared, page.precompute)
+        context.precompute.append(context.namer.prepare)
         # before the listeners of the tabs: Gradio waits for each of a signal before it calls the next one
         for signal, opened_tab in (
             (shared.ask, "search"),

@@ -147,15 +147,14 @@ def test_a_namer_gives_what_is_stored_and_computes_what_is_not(run, engine, tmp_
     labels = stored.labels()
     assert labels["1"] == "Text" and labels[".".join(map(str, prefix))] == names[prefix].label
     empty = CodeNamer(engine, tmp_path)
-    assert empty.stored is None and empty.labels() == {"0": "Image", "1": "Text", "2": "Pair"}
-    computed = empty.labels_beside([prefix])
-    assert computed == {label: text for label, text in labels.items() if label in computed}
-    assert ".".join(map(str, prefix)) in computed and empty.labels_beside([(0,)]) == {}
+    assert empty.names is None and empty.labels() == {"0": "Image", "1": "Text", "2": "Pair"}
+    empty.prepare()
+    assert empty.labels() == labels
 
 
 def test_damaged_names_are_left_out_with_a_warning(tmp_path, engine, caplog):
     run = publish_tiny_run(tmp_path / "run", 12)
     run.publish("names", lambda folder: (folder / module.FILE).write_text("{}"), ("encoder", "fusion", "quantizer"))
     with caplog.at_level(logging.WARNING):
-        assert CodeNamer(engine, run.path).stored is None
+        assert CodeNamer(engine, run.path).names is None
     assert "make them again" in caplog.text

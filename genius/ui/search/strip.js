@@ -70,8 +70,7 @@ const table = ({columns, items, ending}) => {
 };
 
 // Shows one column after another, from the first that the visitor has not seen: its button, and what stops it.
-// done: what to do when it has ended for the first time.
-const player = (strip, columns, first, done) => {
+const player = (strip, columns, first) => {
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
   const control = button({class: 'plain play'}, () => timer ? stop() : play(1), 'Play again');
   const cells = [...strip.querySelectorAll('[data-step]')];
@@ -81,8 +80,6 @@ const player = (strip, columns, first, done) => {
     timer = undefined;
     until(columns.length);
     control.textContent = 'Play again';
-    done();
-    done = () => {};
   };
   const play = from => {
     clearInterval(timer);
@@ -94,8 +91,7 @@ const player = (strip, columns, first, done) => {
       if (step >= columns.length - 1) stop();
     }, Math.min(STEP, ALL / (columns.length - from)));
   };
-  if (calm || first >= columns.length) done();
-  else play(first);
+  if (!calm && first < columns.length) play(first);
   return {controls: calm ? [] : [control], stop};
 };
 
@@ -115,11 +111,11 @@ const draw = value => {
   clearInterval(timer);
   timer = undefined;
   if (!value) return [];
-  const {title, sentence, note, meaning: meanings, columns, paths, branched, play, unnamed} = value;
-  const levels = table(value), ask = () => { if (unnamed) emit('name', {}); };
+  const {title, sentence, note, meaning: meanings, columns, paths, branched, play} = value;
+  const levels = table(value);
   requestAnimationFrame(genius.fillMeanings);
   open ||= branched;
-  const {controls, stop} = player(levels, columns, open ? play : columns.length, ask);
+  const {controls, stop} = player(levels, columns, open ? play : columns.length);
   const steps = node('div', {class: 'steps', id: 'steps'},
     node('div', {class: 'top'}, node('h2', {}, title), ...choices(paths, branched), ...controls),
     node('p', {class: 'sentence', 'data-announced': ''}, sentence),

@@ -14,13 +14,13 @@ import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.beam_figure import format_probability
-from genius.explore.code_names import MIN_ITEMS, CodeNamer
+from genius.explore.code_names import CodeNamer
 from genius.explore.code_patterns import format_pattern
 from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing, narrowing, sample
 from genius.schema import Hit, Item, Modality, SearchResult
 from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable
-from genius.ui.common.components import LATEST, LATEST_WITH_PROGRESS, SEARCHES, Panel
+from genius.ui.common.components import LATEST_WITH_PROGRESS, SEARCHES, Panel
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import MODALITY_NAMES, count, tile
 from genius.ui.search.newest import if_still_shown
@@ -63,23 +63,10 @@ def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[g
         level, code = getattr(event, "level", None), getattr(event, "code", None)
         return branch(namer, shown_answers or (), state, level, code)
 
-    def on_names(state: StripState | None) -> dict[str, str]:
-        """Names of the codes that are shown, for a run that has none in store, and that have items enough for one."""
-        steps = enumerate(state.current.steps if state else ())
-        return namer.labels_beside(
-            [
-                (*state.current.codes[:level], choice.code)
-                for level, step in steps
-                for choice in (step.chosen, *step.others)
-                if choice.items >= MIN_ITEMS
-            ]
-        )
-
     # both wait for the same turns, so they begin in the order of the clicks
     event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel, **SEARCHES}
     panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], outputs, **event_options)
     panel.branch(if_still_shown(on_branch, "strip"), [answers, strip_state, newest], outputs, **event_options)
-    panel.name(on_names, strip_state, context.shared.code_names, **LATEST)
     return outputs
 
 
@@ -158,7 +145,7 @@ def strip_data(
         replaced=None if level is None else (level, state.original.codes[level]),
         typical=typical,
     )
-    return shown | {"paths": paths(answers, state), "unnamed": namer.stored is None}
+    return shown | {"paths": paths(answers, state)}
 
 
 def typical_rows(namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
