@@ -13,10 +13,11 @@ Shapes: s sampled items, w words.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 from typing import Annotated
 
@@ -79,29 +80,18 @@ def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
     forced: the first code is the modality, which needs no other name; it gets pictures only.
     """
     names: dict[Pattern, CodeName] = {}
-    parents: list[Pattern] = [()]
-    while parents:
-        following: list[Pattern] = []
-        for parent in parents:
-            below = _words_below(profiles, parent, forced and not parent)
-            for matches, words in islice(below, MOST - len(names)):
-                names[matches.pattern] = CodeName(words, typical_pictures(profiles, matches))
-                following.append(matches.pattern)
-            if len(names) == MOST:
-                return names
-        parents = following
+    parents = deque[Pattern]([()])  # the shortest first
+    while parents and len(names) < MOST:
+        parent = parents.popleft()
+        codes, counts = profiles.table.match(parent).children()
+        large = codes[counts >= MIN_ITEMS].tolist()
+        words_by_code = profiles.words_below(parent) if large and (parent or not forced) else {}
+        for code in large[: MOST - len(names)]:
+            matches = profiles.table.match((*parent, code))
+            words = common_words(profiles, matches, *words_by_code.get(code, ([], 0)))
+            names[matches.pattern] = CodeName(words, typical_pictures(profiles, matches))
+            parents.append(matches.pattern)
     return names
-
-
-def _words_below(profiles: Profiles, parent: Pattern, is_modality: bool) -> Iterator[tuple[Matches, tuple[str, ...]]]:
-    """The items of each prefix that extends one by a code, with the words of its name."""
-    codes, counts = profiles.table.match(parent).children()
-    large = codes[counts >= MIN_ITEMS].tolist()
-    words_by_code = profiles.words_below(parent) if large and not is_modality else {}
-    for code in large:
-        matches = profiles.table.match((*parent, code))
-        words, texts = words_by_code.get(code, ([], 0))
-        yield matches, common_words(profiles, matches, words, texts)
 
 
 def common_words(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: int) -> tuple[str, ...]:
