@@ -105,15 +105,9 @@ class Added:
         return self.new + self.skipped + self.duplicate + self.unreadable
 
     def __add__(self, more: "Added") -> "Added":
-        return Added(
-            self.new + more.new,
-            self.skipped + more.skipped,
-            self.duplicate + more.duplicate,
-            self.unreadable + more.unreadable,
-            self.changed + more.changed,
-            (self.complaints + more.complaints)[:MAX_EXAMPLES],
-            (self.copies + more.copies)[:MAX_EXAMPLES],
-        )
+        both = zip(vars(self).values(), vars(more).values(), strict=True)
+        total = Added(*(mine + theirs for mine, theirs in both))
+        return replace(total, complaints=total.complaints[:MAX_EXAMPLES], copies=total.copies[:MAX_EXAMPLES])
 
     def __str__(self) -> str:
         return (
