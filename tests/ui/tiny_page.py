@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import gradio as gr
 
+from genius.explore.code_names import save_names
 from genius.search.engine import Engine
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
@@ -29,8 +31,9 @@ def hosted(page: gr.Blocks, run: Path | str = "made-up", **hosting) -> Iterator[
 def serving(
     run: Path, editable: bool = False, about: About | None = None, copies: Path | None = None, **hosting
 ) -> Iterator[SimpleNamespace]:
-    """run, engine, page, url: makes the run and serves it."""
-    engine = Engine.load(publish_tiny_run(run).path, "cpu")
+    """run, engine, page, url: makes the run, whose codes have no names, and serves it."""
+    publish_tiny_run(run).publish("names", partial(save_names, {}), ("encoder", "fusion", "quantizer"))
+    engine = Engine.load(run, "cpu")
     page = build(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
     with hosted(page, run, **hosting) as server:
         yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)
