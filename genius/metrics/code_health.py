@@ -16,14 +16,17 @@ def table_health(table: IDTable, modalities: np.ndarray) -> dict[str, Any]:
 
     modalities (n,): by row.
     """
-    codes = CodeTable(table)
-    pairs = modalities[table.rows].astype(np.int64) * table.code_sizes[0] + codes.match(()).codes(0)
-    counts = np.bincount(pairs, minlength=(int(modalities.max()) + 1) * table.code_sizes[0])
+    items, sizes = CodeTable(table).match(()), table.code_sizes
+    pairs = modalities[table.rows].astype(np.int64) * sizes[0] + items.codes(0)
+    counts = np.bincount(pairs, minlength=(int(modalities.max()) + 1) * sizes[0])
     buckets = table.bucket_sizes(table.ids)
     return {
         "items": len(table),
-        "levels": [{"level": level} | level_usage(codes.code_counts(level)) for level in range(len(table.code_sizes))],
-        "modality_purity": purity(counts.reshape(-1, table.code_sizes[0])),
+        "levels": [
+            {"level": level} | level_usage(np.bincount(items.codes(level), minlength=size))
+            for level, size in enumerate(sizes)
+        ],
+        "modality_purity": purity(counts.reshape(-1, sizes[0])),
         "ids": len(buckets),
         "largest_bucket": int(buckets.max()),
         "items_alone": float((buckets == 1).sum() / len(table)),

@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 
 
@@ -27,12 +26,8 @@ class Codewords:
         """(k, d)."""
         return torch.cat([*self.codebooks]).float()
 
-    def numbers(self, table: IDTable, ids: np.ndarray) -> Tensor:
-        """Numbers of IDs (t,) -> numbers of their codewords (t, M), on the codebooks' device."""
-        return torch.from_numpy(table.codes(ids) + self.offsets).to(self.codebooks[0].device)
-
-    def numbers_at(self, trie: Trie, positions: Tensor) -> Tensor:
-        """The same of the items at these positions (t,) of the ID table, read where the trie is."""
+    def numbers(self, trie: Trie, positions: Tensor) -> Tensor:
+        """Positions of items (t,) in the ID table -> numbers of their codewords (t, M), read where the trie is."""
         return trie.codes(positions) + torch.from_numpy(self.offsets).to(positions.device)
 
     def sums(self, numbers: Tensor) -> Tensor:

@@ -222,11 +222,11 @@ class Engine:
 
     def cache_image(self, image: Image) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
-        self.batcher.call(partial(self.retriever.cache_images, [image]))
+        self.encode([Query(image=image)])
 
     def forget_images(self) -> None:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
-        self.batcher.call(self.retriever.forget_images)
+        self.batcher.call(self.retriever.image_features.clear)
 
     @overload
     def search(self, queries: str | Query, options: SearchOptions | None = None) -> SearchResult: ...

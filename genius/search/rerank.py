@@ -143,21 +143,12 @@ def fetch_hits(index: Index, ranked: RankedCandidates, codes: np.ndarray, log_pr
     query, place = np.nonzero(ranked.rows >= 0)
     rows = ranked.rows[query, place]
     shares = np.empty((len(rows), 0)) if ranked.shares is None else ranked.shares[query, place]
-    columns = zip(
-        query.tolist(),
-        rows.tolist(),
-        index.items(rows),
-        codes.tolist(),
-        place.tolist(),
-        ranked.generated_rank[query, place].tolist(),
-        ranked.cosines[query, place].tolist(),
-        log_probs.tolist(),
-        shares.tolist(),
-        strict=True,
-    )
+    generated_ranks, cosines = ranked.generated_rank[query, place], ranked.cosines[query, place]
+    arrays = (query, rows, codes, place + 1, generated_ranks, cosines, log_probs, shares)
+    columns = zip(index.items(rows), *(array.tolist() for array in arrays), strict=True)
     hits: list[list[Hit]] = [[] for _ in ranked.rows]
-    for number, row, item, own, before, generated_rank, cosine, steps, parts in columns:
-        hits[number].append(Hit(row, item, tuple(own), before + 1, generated_rank, cosine, tuple(steps), tuple(parts)))
+    for item, number, row, own, rank, before, cosine, steps, parts in columns:
+        hits[number].append(Hit(row, item, tuple(own), rank, before, cosine, tuple(steps), tuple(parts)))
     return hits
 
 
@@ -166,27 +157,13 @@ def generated_ids(beams: Beams, table: IDTable) -> list[list[GeneratedID]]:
     low, high = beams.low.cpu().numpy(), beams.high.cpu().numpy()
     is_beam = high > low  # else padding
     first, last = table.codes(low), table.codes(np.where(is_beam, high - 1, low))  # (b, w, M)
-    depths = beams.depth.cpu().numpy()
+    scores, log_probs, depths = (given.cpu().numpy() for given in (beams.scores, beams.log_probs, beams.depth))
     lengths = np.where((first == last).all(-1), first.shape[-1], depths)
-    scores, log_probs = beams.scores.cpu().numpy(), beams.log_probs.cpu().numpy()
+    arrays = (first, lengths, scores, log_probs, depths, high - low)
     generated = []
-    for query in range(len(low)):
-        there = np.flatnonzero(is_beam[query])
-        columns = zip(
-            first[query, there].tolist(),
-            lengths[query, there].tolist(),
-            scores[query, there].tolist(),
-            log_probs[query, there].tolist(),
-            depths[query, there].tolist(),
-            (high - low)[query, there].tolist(),
-            strict=True,
-        )
-        generated.append(
-            [
-                GeneratedID(tuple(codes[:length]), score, log_prob, depth, bucket)
-                for codes, length, score, log_prob, depth, bucket in columns
-            ]
-        )
+    for query, there in enumerate(is_beam):
+        columns = zip(*(array[query, there].tolist() for array in arrays), strict=True)
+        generated.append([GeneratedID(tuple(codes[:length]), *figures) for codes, length, *figures in columns])
     return generated
 
 

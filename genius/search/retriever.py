@@ -104,7 +104,7 @@ class Retriever:
         self.fusion = fusion.to(device).eval()
         self.quantizer = quantizer.to(device).eval()
         self.decoder = decoder.to(device).eval()
-        self._image_features = ImageFeatureCache(self.encoder)
+        self.image_features = ImageFeatureCache(self.encoder)
         self.finder = CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, decoder_dtype)))
         self._ranker = None if ranker is None else ranker.to(device).eval()
 
@@ -115,20 +115,11 @@ class Retriever:
         watch = Stopwatch(self.device, len(queries))
         with watch.stage("encode"):
             images = [query.image if isinstance(query.image, Image) else None for query in queries]
-            features = self._image_features.encode(images, texts)
+            features = self.image_features.encode(images, texts)
             embeddings = features.embedding()
         with watch.stage("fuse"):
             z = self.fusion(features)
         return EncodedQueries(features, embeddings, z, watch.milliseconds)
-
-    @torch.inference_mode()
-    def cache_images(self, images: Sequence[Image]) -> None:
-        """Encode images that will probably be searched with."""
-        self._image_features.encode(images, [""] * len(images))
-
-    def forget_images(self) -> None:
-        """The next search with a picture encodes it anew."""
-        self._image_features.clear()
 
     def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
@@ -214,10 +205,8 @@ class Retriever:
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         image_lengths = encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()
-        if self.quantizer.config.modality_code in (
-            "forced",
-            "classifier",
-        ):  # a kind that the index lacks cannot be meant
+        if self.quantizer.config.modality_code in ("forced", "classifier"):
+            # a kind that the index lacks cannot be meant
             first_codes = first_codes * np.isin(np.arange(first_codes.shape[1]), version.index.modalities)
             first_codes /= first_codes.sum(1, keepdims=True).clip(np.finfo(np.float32).tiny)
         return [

@@ -93,7 +93,7 @@ class Scan:
         best = torch.full((len(products), k), PADDING, device=products.device)
         for _, positions in _pieces(expand_ranges(low, high)[1], BLOCK):
             at = torch.from_numpy(positions).to(products.device)
-            scores = _total(products, self._codewords.numbers_at(self._trie, at), self.norms[at])
+            scores = _total(products, self._codewords.numbers(self._trie, at), self.norms[at])
             best = torch.cat([best, sort_keys(scores, at)], dim=1).topk(k).values
         return best
 
@@ -142,7 +142,7 @@ class Scan:
             if level + 1 > min(SHARES) and begins.sum() * PER_PREFIX > len(begins):
                 break
             low, length = np.flatnonzero(begins), level + 1
-        numbers = self._codewords.numbers(self._table, low)[:, :length]
+        numbers = self._codewords.numbers(self._trie, torch.from_numpy(low).to(self.norms.device))[:, :length]
         return low, np.append(low[1:], len(self._table)), numbers, self._codewords.sums(numbers).square().sum(1)
 
 
@@ -155,7 +155,7 @@ def squared_norms(pool: Pool, codewords: Codewords) -> Tensor:
         return torch.from_numpy(pool.norms[pool.table.rows]).to(pool.trie.device)
     norms = torch.empty(len(pool.table), device=pool.trie.device)
     for first, positions in _pieces(np.arange(len(norms)), BLOCK // 4):
-        numbers = codewords.numbers_at(pool.trie, torch.from_numpy(positions).to(norms.device))
+        numbers = codewords.numbers(pool.trie, torch.from_numpy(positions).to(norms.device))
         norms[first : first + len(positions)] = codewords.sums(numbers).double().square().sum(1)
     return norms
 

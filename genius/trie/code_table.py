@@ -24,11 +24,6 @@ def trimmed(pattern: Pattern) -> Pattern:
     return pattern
 
 
-def at_level(level: int, code: int) -> Pattern:
-    """The pattern of all IDs with this code at this level."""
-    return (None,) * level + (code,)
-
-
 @dataclass(frozen=True)
 class Matches:
     """The items that match a pattern, in the order of their IDs. For a prefix the arrays are views, not copies."""
@@ -57,13 +52,8 @@ class Matches:
     def filtered(self, level: int, code: int) -> "Matches":
         """The matches that have this code at a level after the end of the pattern."""
         assert level >= len(self.pattern)
-        chosen = self.codes(level) == code
-        return Matches(
-            (*self.pattern, *at_level(level - len(self.pattern), code)),
-            self.rows[chosen],
-            self.packed[chosen],
-            self.levels,
-        )
+        chosen, pattern = self.codes(level) == code, (*self.pattern, *(level - len(self.pattern)) * (None,), code)
+        return Matches(pattern, self.rows[chosen], self.packed[chosen], self.levels)
 
 
 class CodeTable:
@@ -94,10 +84,6 @@ class CodeTable:
             if level >= len(prefix) and code is not None:
                 matches = matches.filtered(level, code)
         return matches
-
-    def code_counts(self, level: int) -> np.ndarray:
-        """(k,) number of items with each code of this level."""
-        return np.bincount(read_level(self.table.packed, self._fields[level]), minlength=self.code_sizes[level])
 
     def range(self, prefix: Pattern) -> slice:
         """The table positions of the items below a prefix."""

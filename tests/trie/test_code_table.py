@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genius.trie.code_table import CodeTable, at_level, trimmed
+from genius.trie.code_table import CodeTable, trimmed
 from genius.trie.ids import IDTable
 
 SIZES = (3, 6, 5, 300)
@@ -65,15 +65,6 @@ def test_a_prefix_is_a_view_of_the_table(table):
     assert np.shares_memory(found.rows, table.table.rows) and np.shares_memory(found.packed, table.table.packed)
 
 
-def test_levels_count_each_code(codes, table):
-    for level, size in enumerate(SIZES):
-        assert table.code_counts(level).tolist() == np.bincount(codes[:, level], minlength=size).tolist()
-
-
 def test_a_pattern_ends_with_its_last_code():
     assert trimmed((0, 17, None, 5, None, None)) == (0, 17, None, 5)
     assert trimmed((None, None)) == () == trimmed(())
-
-
-def test_a_code_at_a_level_leaves_the_levels_before_it_open():
-    assert at_level(2, 4) == (None, None, 4) and at_level(0, 1) == (1,)

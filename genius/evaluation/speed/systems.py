@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import LogitsProcessor, LogitsProcessorList, PrefixConstrainedLogitsProcessor
 
-from genius.evaluation.speed.timing import synchronize
 from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.incremental_decoder import IncrementalDecoder
@@ -145,7 +144,6 @@ def by_ids(mode: str, settle: bool, setup: Setup) -> System:
 
     def search(queries: EncodedQueries) -> np.ndarray:
         _, candidates = searching.search(queries.z, pool, mode=mode, beams=setup.beams, settle=settle)
-        synchronize(pool.trie.device)
         return rows_of(candidates)
 
     return System(search, size / setup.items)

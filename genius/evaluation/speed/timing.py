@@ -58,12 +58,6 @@ def median_ratio(slow: Times, fast: Times) -> float:
     return statistics.median(longer / shorter for longer, shorter in zip(slow, fast))
 
 
-def synchronize(device: torch.device) -> None:
-    """Wait until the device has finished its work."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
 def describe_machine(device: torch.device) -> str:
     """The machine that is timed and the versions of the libraries, without the name of the host."""
     versions = [f"{library.__name__} {library.__version__}" for library in (torch, transformers, faiss)]
