@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import gradio as gr
 
-from genius.explore.code_names import save_names
+from genius.explore.code_names import code_names, save_names
+from genius.explore.code_profile import Profiles
 from genius.search.engine import Engine
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
@@ -29,11 +30,18 @@ def hosted(page: gr.Blocks, run: Path | str = "made-up", **hosting) -> Iterator[
 
 @contextmanager
 def serving(
-    run: Path, editable: bool = False, about: About | None = None, copies: Path | None = None, **hosting
+    run: Path,
+    editable: bool = False,
+    about: About | None = None,
+    copies: Path | None = None,
+    named: bool = False,
+    **hosting,
 ) -> Iterator[SimpleNamespace]:
-    """run, engine, page, url: makes the run, whose codes have no names, and serves it."""
-    publish_tiny_run(run).publish("names", partial(save_names, {}), ("encoder", "fusion", "quantizer"))
+    """run, engine, page, url: makes the run, with names of its codes if it is `named`, and serves it."""
+    published = publish_tiny_run(run)
     engine = Engine.load(run, "cpu")
+    names = code_names(Profiles(engine, engine.index), forced=True) if named else {}
+    published.publish("names", partial(save_names, names), ("encoder", "fusion", "quantizer"))
     page = build(engine, ServedRun(run, editable=editable, copies=copies, about=about or About()))
     with hosted(page, run, **hosting) as server:
         yield SimpleNamespace(run=run, engine=engine, page=page, url=server.address)

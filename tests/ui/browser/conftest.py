@@ -10,5 +10,5 @@ def tiny_page(tmp_path_factory):
     """run, engine, page, url: over a real engine that was not trained, whose captions try to run scripts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
-        with serving(tmp_path_factory.mktemp("tiny") / "run") as page:
+        with serving(tmp_path_factory.mktemp("tiny") / "run", named=True) as page:
             yield page
