@@ -137,13 +137,7 @@ def is_finite(array: np.ndarray) -> bool:
 
     Of a LARGE one a sample is read: blocks at equal distances, the first and the last among them.
     """
-    return all(np.isfinite(block).all() for block in _blocks(array))
-
-
-def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
-    numbers = array.reshape(-1)
-    if numbers.size <= LARGE:
-        yield from (numbers[first : first + BLOCK] for first in range(0, numbers.size, BLOCK))
-    else:
-        starts = np.linspace(0, numbers.size - SAMPLED, SAMPLES, dtype=np.int64)
-        yield from (numbers[first : first + SAMPLED] for first in starts)
+    numbers, starts, length = array.reshape(-1), np.arange(0, array.size, BLOCK), BLOCK
+    if array.size > LARGE:
+        starts, length = np.linspace(0, array.size - SAMPLED, SAMPLES, dtype=np.int64), SAMPLED
+    return all(np.isfinite(numbers[first : first + length]).all() for first in starts)

@@ -9,7 +9,6 @@ a new measurement needs no change there. A report that is read may be a stranger
 
 import subprocess
 import tomllib
-from collections.abc import Sequence
 from dataclasses import asdict, field
 from importlib import metadata
 from pathlib import Path
@@ -73,7 +72,10 @@ class Table:
 
     def bold(self) -> list[list[bool]]:
         """Which cells are the best of their column."""
-        best = [_best(column, [row[number] for row in self.rows]) for number, column in enumerate(self.columns)]
+        choices, best = {"high": max, "low": min}, []
+        for at, column in enumerate(self.columns):
+            numbers = [number for row in self.rows if (number := _number(row[at])) is not None]
+            best.append(choices[column.best](numbers) if column.best and numbers else None)
         return [[value is not None and _number(cell) == value for cell, value in zip(row, best)] for row in self.rows]
 
 
@@ -207,13 +209,6 @@ def _number(cell: Cell) -> float | None:
     if isinstance(cell, tuple):
         return cell[0]
     return None if isinstance(cell, str) else cell
-
-
-def _best(column: Column, cells: Sequence[Cell]) -> float | None:
-    numbers = [number for number in map(_number, cells) if number is not None]
-    if column.best is None or not numbers:
-        return None
-    return max(numbers) if column.best == "high" else min(numbers)
 
 
 def _markdown_table(table: Table) -> str:

@@ -226,7 +226,9 @@ class Run:
 
     def _check_files(self, folder: Path, files: dict[str, dict[str, Any]]) -> None:
         """Raises UserError that names the file which is not as recorded, or OSError."""
-        if unknown := _files_below(folder) - files.keys():
+        below = {file.relative_to(folder) for file in folder.rglob("*") if not file.is_dir()}
+        # hidden files, which some systems leave everywhere, do not count
+        if unknown := {str(file) for file in below if not file.name.startswith(".")} - files.keys():
             raise UserError(
                 f"{folder / min(unknown)} is not a file that training wrote; delete it, or copy the run again"
             )
@@ -374,9 +376,3 @@ class Run:
 def digest_of(files: dict[str, dict[str, Any]]) -> str:
     """The checksum of a part from what the manifest says about its files."""
     return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
-
-
-def _files_below(folder: Path) -> set[str]:
-    """Relative paths of the files in a folder; hidden ones, which some systems leave everywhere, do not count."""
-    files = (file.relative_to(folder) for file in folder.rglob("*") if not file.is_dir())
-    return {str(file) for file in files if not file.name.startswith(".")}

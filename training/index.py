@@ -55,15 +55,10 @@ def train(arguments: Arguments) -> None:
         rows = pool_rows(collection, settings.pool, candidates)
         fused, embeddings = ConcatenatedArray([fused], rows), ConcatenatedArray([embeddings], rows)
         keys, modalities = keys[rows], modalities[rows]
-    resume_folder = open_resume_folder(
-        run.path / "indexing",
-        fingerprint(
-            {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")},
-            candidates.content_digest,
-            records_stamp(collection.root),  # the digest leaves out the sources of items, and pools of their own
-            settings,
-        ),
-    )
+    parts = {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}
+    records = records_stamp(collection.root)  # the digest leaves out the sources of items, and pools of their own
+    facts = fingerprint(parts, candidates.content_digest, records, settings)
+    resume_folder = open_resume_folder(run.path / "indexing", facts)
     forget_stage(run, "index")
     options = {
         "image_path": collection.image_path,

@@ -91,10 +91,10 @@ def _load_with_processes(
     loaded = []
     for chunk in DataLoader(
         _ChunkDataset(load),
-        batch_sampler=chunks(),
+        sampler=chunks(),
+        batch_size=None,  # the chunks are the batches
         num_workers=workers,
         prefetch_factor=PREFETCH,
-        collate_fn=_identity,
         generator=torch.Generator(),
     ):
         if isinstance(chunk, UserError):
@@ -112,12 +112,8 @@ class _ChunkDataset(Dataset):
     def __init__(self, load: LoadImage):
         self._load = load
 
-    def __getitems__(self, paths: list[str]) -> tuple[Tensor, Tensor] | UserError:
+    def __getitem__(self, paths: list[str]) -> tuple[Tensor, Tensor] | UserError:
         try:
             return stack_images(map(self._load, paths))
         except UserError as error:  # if a worker raised it, it would arrive wrapped in a traceback
             return error
-
-
-def _identity(chunk: tuple[Tensor, Tensor] | UserError) -> tuple[Tensor, Tensor] | UserError:
-    return chunk

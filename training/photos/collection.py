@@ -17,7 +17,7 @@ from genius.collections.draft import Draft
 from genius.collections.layout import TASKS, named_pool_file
 from genius.collections.mbeir import Collection
 from genius.collections.rules import SourceEntry, apply_rules
-from genius.collections.sources import Record, Source, read_source
+from genius.collections.sources import Record, read_source
 from genius.collections.writer import candidate_line, new_collection
 from genius.commands import command_parser
 from genius.errors import UserError
@@ -50,7 +50,10 @@ def build_photo_collection(data: Path, destination: Path) -> list[RowCount]:
 
     Raises UserError if a set is missing or without images, the image tower is missing, or the destination is not empty.
     """
-    sources = {name: _source(data, name) for name in (*FIVE_SETS, *PHOTO_SETS)}
+    needed = (*FIVE_SETS, *PHOTO_SETS)
+    if missing := [name for name in needed if not (data / name).is_dir()]:
+        raise UserError(f"{data} has no folder {missing[0]}; the photo collection needs {', '.join(needed)}")
+    sources = {name: read_source(data / name) for name in needed}
     for record in sources["scenes"].records:
         record.captions = own_texts(record)
     book = Encyclopedia.read()
@@ -116,13 +119,6 @@ def ships(dataset: str, name: str, book: Encyclopedia) -> bool:
     if dataset not in FIVE_SETS:
         return True
     return SETS[dataset].ships and (dataset != "emoji" or name.lower() in book.by_name)
-
-
-def _source(data: Path, name: str) -> Source:
-    if not (data / name).is_dir():
-        needed = ", ".join((*FIVE_SETS, *PHOTO_SETS))
-        raise UserError(f"{data} has no folder {name}; the photo collection needs {needed}")
-    return read_source(data / name)
 
 
 def _write_shipped(

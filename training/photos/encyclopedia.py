@@ -93,23 +93,15 @@ class Encyclopedia:
 
     @cached_property
     def by_word(self) -> dict[str, EncyclopediaEntry]:
-        """Word or phrase in lower case -> entry of the table."""
-        by_word: dict[str, EncyclopediaEntry] = {}
-        for entry in self.entries:
-            for word in entry.words:
-                by_word.setdefault(word.lower(), entry)
-        return by_word
+        """Word or phrase in lower case -> entry of the table; of several, the first."""
+        return {word.lower(): entry for entry in reversed(self.entries) for word in reversed(entry.words)}
 
     @cached_property
     def by_name(self) -> dict[str, EncyclopediaEntry]:
         """Any name or synonym, lower case -> entry; everyday names first."""
-        by_name = dict(self.by_word)
-        for entry in self.entries:
-            by_name.setdefault(entry.name.lower(), entry)
-        for entry in self.entries:
-            for synonym in entry.synonyms:
-                by_name.setdefault(synonym.lower(), entry)
-        return by_name
+        synonyms = {synonym.lower(): entry for entry in reversed(self.entries) for synonym in reversed(entry.synonyms)}
+        names = {entry.name.lower(): entry for entry in reversed(self.entries)}  # the first entry of a name has it
+        return synonyms | names | self.by_word
 
     @cached_property
     def by_class(self) -> dict[int, list[int]]:
