@@ -73,6 +73,9 @@ class CollectionWriter:
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._open.close()
 
     def image(self, relative: str, data: bytes) -> None:
