@@ -25,7 +25,8 @@ BLOCK = 2**24  # bytes written together
 
 def write_json(file: Path, value: Any) -> None:
     """Write JSON atomically. NaN and infinities, which JSON does not have, become null."""
-    write_text(file, json.dumps(_without_nan(value), indent=1, allow_nan=False) + "\n")
+    plain = json.loads(json.dumps(value), parse_constant=lambda name: None)
+    write_text(file, json.dumps(plain, indent=1, allow_nan=False) + "\n")
 
 
 def write_compact(file: Path, value: Any) -> None:
@@ -186,11 +187,3 @@ def disk_errors_explained(folder: Path, outcome: str = "nothing was changed") ->
             raise
         reason = f"the disk of {folder} is full" if problem == "full" else f"{folder} cannot be written"
         raise UserError(f"{reason} ({error}); {outcome}") from error
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

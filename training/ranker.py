@@ -94,15 +94,9 @@ class CandidateLists:
         """The lists of some queries; queries (q,) bool."""
         selected = torch.from_numpy(queries[self.query])
         place = np.cumsum(queries) - 1
-        return CandidateLists(
-            place[self.query[selected.numpy()]],
-            self.parts[selected],
-            self.modality[selected],
-            self.positive[selected],
-            self.number[queries],
-            self.row[queries],
-            self.cut[queries],
-        )
+        of_candidates = (values[selected] for values in (self.parts, self.modality, self.positive))
+        of_queries = (values[queries] for values in (self.number, self.row, self.cut))
+        return CandidateLists(place[self.query[selected.numpy()]], *of_candidates, *of_queries)
 
     def order(self, scores: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """The candidates (t,) query by query, the highest of these scores (t,) first; and their ranks, from 1."""

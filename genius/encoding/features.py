@@ -39,18 +39,13 @@ MAX_IMAGES = 100_000  # whose features are kept; with d = 768, 300 MB
 Lookup = Callable[[Sequence[str]], dict[str, Tensor]]  # paths or texts -> the features (d,) of those that it has
 
 
-def no_features(names: Sequence[str]) -> dict[str, Tensor]:
-    """A lookup without any features."""
-    return {}
-
-
 class EncoderFeatureCache:
     """Features of images that were encoded before, and of images and texts that a lookup has.
 
     One photograph is often a candidate and the query of several rows.
     """
 
-    def __init__(self, images: Lookup = no_features, texts: Lookup = no_features, keep: int = MAX_IMAGES):
+    def __init__(self, images: Lookup = lambda paths: {}, texts: Lookup = lambda texts: {}, keep: int = MAX_IMAGES):
         """images: by relative path; texts: by normalized text. keep: images that were encoded and are kept."""
         self._lookup, self.texts, self._keep = images, texts, keep
         self._cached: dict[str, Tensor] = {}

@@ -22,19 +22,13 @@ class Rows(Protocol):
 
 def quantize_all(fused: Rows, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
     """Codes (n, M) uint16 of the fused features (n, d) of candidates with these modalities (n,)."""
-    device = quantizer.codebook_0.device
-    return np.concatenate(
-        [
-            quantizer.encode(
-                torch.from_numpy(fused[start : start + QUANTIZE_BLOCK].astype(np.float32)).to(device),
-                torch.from_numpy(modalities[start : start + QUANTIZE_BLOCK]).long().to(device),
-            )
-            .cpu()
-            .numpy()
-            .astype(np.uint16)
-            for start in range(0, len(fused), QUANTIZE_BLOCK)
-        ]
-    )
+    device, codes = quantizer.codebook_0.device, []
+    for start in range(0, len(fused), QUANTIZE_BLOCK):
+        rows = slice(start, start + QUANTIZE_BLOCK)
+        z = torch.from_numpy(fused[rows].astype(np.float32)).to(device)
+        of_block = quantizer.encode(z, torch.from_numpy(modalities[rows]).long().to(device))
+        codes.append(of_block.cpu().numpy().astype(np.uint16))
+    return np.concatenate(codes)
 
 
 @torch.inference_mode()
