@@ -55,7 +55,10 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
     tables, plots, durations = [], [], []
     for stage, epochs in curves.items():
         names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
-        columns = [Column(name, *_form(name)) for name in names]
+        columns = [
+            Column(name, "%", 2) if _is_rate(name) else Column(name, digits=1 if name == "seconds" else 4)
+            for name in names
+        ]
         tables.append(Table(stage.capitalize(), columns, [[epoch.get(name) for name in names] for epoch in epochs]))
         rates = list(filter(_is_rate, names))
         losses = [name for name in names if name not in ("epoch", "seconds", *rates)]
@@ -69,13 +72,6 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
 
 def _is_rate(name: str) -> bool:
     return name.startswith(VALIDATION)
-
-
-def _form(name: str) -> tuple[str, int]:
-    """Unit and digits of a column."""
-    if _is_rate(name):
-        return "%", 2
-    return "", 1 if name == "seconds" else 4
 
 
 def _curves_plot(title: str, epochs: Sequence[Epoch], names: Sequence[str], shares: bool) -> Plot:

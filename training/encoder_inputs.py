@@ -23,7 +23,7 @@ from genius.schema import Item, Modality
 from genius.texts import normalize_text, query_text
 from training.command_line import Arguments
 from training.distributed import all_gather, local_slice, main_process_first
-from training.image_augmentation import MARGIN, Crops, PixelCache, Squares, augmented, normalized, resized
+from training.image_augmentation import MARGIN, Crops, PixelCache, Squares, augmented, resized
 from training.pairs import CandidateTable, Pairs
 from training.settings import EncoderSettings
 
@@ -243,8 +243,8 @@ class InputLoader:
         if len(squares):
             preprocess, squares = self.encoder.config.preprocess, squares.float().to(self.encoder.device) / 255
             images = resized(squares, self.side) if crops is None else augmented(squares, crops, self.side)
-            pixels = normalized(images, preprocess["mean"], preprocess["std"])
-            inputs.pixels = pixels.contiguous(memory_format=torch.channels_last)
+            mean, std = (images.new_tensor(preprocess[name])[:, None, None] for name in ("mean", "std"))
+            inputs.pixels = ((images - mean) / std).contiguous(memory_format=torch.channels_last)
         return inputs
 
 

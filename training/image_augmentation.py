@@ -120,11 +120,6 @@ def resized(images: Tensor, side: int) -> Tensor:
     return F.interpolate(images, size=(side, side), mode="bicubic", antialias=True).clamp(0, 1)
 
 
-def normalized(images: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """Pixels in 0 … 1 -> the mean and deviation that the model expects."""
-    return (images - images.new_tensor(mean)[:, None, None]) / images.new_tensor(std)[:, None, None]
-
-
 def open_item_image(collection: Collection, path: str, max_side: int | None = None) -> Image.Image:
     """Open an image of a collection. Raises UserError with collection and path if it cannot be opened."""
     try:

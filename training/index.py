@@ -58,7 +58,10 @@ def train(arguments: Arguments) -> None:
     parts = {part: run.digest(part) for part in ("encoder", "fusion", "quantizer")}
     records = records_stamp(collection.root)  # the digest leaves out the sources of items, and pools of their own
     facts = fingerprint(parts, candidates.content_digest, records, settings)
-    resume_folder = open_resume_folder(run.path / "indexing", facts)
+    resume_folder = run.path / "indexing" / facts
+    for outdated in set(resume_folder.parent.glob("*")) - {resume_folder}:  # left by killed commands, for other facts
+        remove_folder(outdated)
+    resume_folder.mkdir(parents=True, exist_ok=True)
     forget_stage(run, "index")
     options = {
         "image_path": collection.image_path,
@@ -106,15 +109,6 @@ def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instructi
         if dataset in datasets
         for text in texts
     ]
-
-
-def open_resume_folder(parent: Path, facts: str) -> Path:
-    """Where an index of these facts is written, with what a killed process left; what was left of others is deleted."""
-    folder = parent / facts
-    for outdated in set(parent.glob("*")) - {folder}:
-        remove_folder(outdated)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def pool_items(collection: Collection, pool: str) -> Iterator[Item]:

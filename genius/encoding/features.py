@@ -13,6 +13,7 @@ Shapes: n inputs, p phrasings, d embedding dim, b batch, i images, s image side.
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +27,7 @@ from tqdm import tqdm
 
 from genius.encoding.image_loader import ImagePreprocessor, load_images
 from genius.errors import UserError
-from genius.files import disk_errors_explained, fsync, fsync_folder, reserve_array, write_array, write_json
+from genius.files import disk_errors_explained, fsync, reserve_array, write_array, write_json
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.runtime import tf32_products
@@ -257,7 +258,8 @@ class FeatureFiles:
         marker = self.folder / "shards" / str(shard)
         marker.touch()
         fsync(marker)
-        fsync_folder(marker.parent)
+        with suppress(OSError):  # some systems cannot do so for a folder
+            fsync(marker.parent)
 
     def _update_progress(self, **changes: int | str | None) -> None:
         self.progress |= changes

@@ -19,7 +19,7 @@ from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.schema import SearchOptions
-from genius.search.candidates import SCANNED, Candidates, CandidateSearch
+from genius.search.candidates import SCANNED, CandidateSearch
 from genius.search.codewords import Codewords
 from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
@@ -144,7 +144,9 @@ def by_ids(mode: str, settle: bool, setup: Setup) -> System:
 
     def search(queries: EncodedQueries) -> np.ndarray:
         _, candidates = searching.search(queries.z, pool, mode=mode, beams=setup.beams, settle=settle)
-        return rows_of(candidates)
+        rows = np.full((len(candidates.counts), candidates.counts.max()), -1)  # most candidates of a query
+        rows[candidates.query, candidates.generated_rank - 1] = candidates.row
+        return rows
 
     return System(search, size / setup.items)
 
@@ -186,13 +188,6 @@ def residual_quantizer(setup: Setup) -> System:
         lambda queries: table.rows[index.search(queries.z.cpu().numpy(), min(SCANNED, setup.items))[1]],
         index.code_size + table.rows.itemsize,
     )
-
-
-def rows_of(candidates: Candidates) -> np.ndarray:
-    """The rows (b, most candidates of a query) of the candidates, padded with −1."""
-    rows = np.full((len(candidates.counts), candidates.counts.max()), -1)
-    rows[candidates.query, candidates.generated_rank - 1] = candidates.row
-    return rows
 
 
 def flat(embeddings: np.ndarray) -> System:
