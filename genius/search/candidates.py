@@ -97,14 +97,9 @@ class CandidateSearch:
         query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         if mode != "scan":
             with watch.stage("beam"):
+                valid = pool.trie.below(prefix)
                 found = beam_search(
-                    self.decoder,
-                    z,
-                    pool.trie.below(prefix),
-                    beams,
-                    decoder_weight=decoder_weight,
-                    settle=settle,
-                    trace=trace,
+                    self.decoder, z, valid, beams, decoder_weight=decoder_weight, settle=settle, trace=trace
                 )
                 query, position = expand_beams(found)
         if mode != "generate":

@@ -9,11 +9,11 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -122,23 +122,12 @@ class Engine:
         decoder = IDDecoder.load(folder("decoder"))
         index = load_index(opened)
         ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
-        _require_equal(
-            run,
-            "embedding size",
-            encoder=encoder.dim,
-            fusion=fusion.config.dim,
-            quantizer=quantizer.config.dim,
-            decoder=decoder.config.dim,
-            index=index.config.dim,
-            **({} if ranker is None else {"ranker": ranker.config.dim}),
-        )
-        _require_equal(
-            run,
-            "code sizes",
-            quantizer=quantizer.config.code_sizes,
-            decoder=decoder.config.code_sizes,
-            index=index.code_sizes,
-        )
+        parts: dict[str, Any] = {"fusion": fusion, "quantizer": quantizer, "decoder": decoder, "index": index}
+        parts |= {"ranker": ranker} if ranker else {}
+        dims = {"encoder": encoder.dim} | {name: part.config.dim for name, part in parts.items()}
+        _require_equal(run, "embedding size", dims)
+        with_codes = ("quantizer", "decoder", "index")
+        _require_equal(run, "code sizes", {name: parts[name].config.code_sizes for name in with_codes})
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
@@ -317,7 +306,7 @@ def _follow(reference: weakref.ref[Engine], every: float) -> None:
         time.sleep(every)
 
 
-def _require_equal(run: Path | str, what: str, **parts: object) -> None:
+def _require_equal(run: Path | str, what: str, parts: Mapping[str, object]) -> None:
     if len(set(parts.values())) > 1:
         raise UserError(
             f"the parts of {run} disagree about the {what} "
