@@ -46,12 +46,9 @@ class Inputs:
         images, texts = len(self.pixels), len(self.tokens)
         position = torch.arange(max(images, texts))
         local = encoder(self.pixels, position < images, self.tokens, position < texts)
-        return Features(
-            gather_masked(local.image[:images], self.image_mask),
-            gather_masked(local.text[:texts], self.text_mask),
-            self.image_mask,
-            self.text_mask,
-        )
+        of_images = gather_masked(local.image[:images], self.image_mask)
+        of_texts = gather_masked(local.text[:texts], self.text_mask)
+        return Features(of_images, of_texts, self.image_mask, self.text_mask)
 
     def embedding(self, encoder: Encoder) -> Tensor:
         """(b, d) normalized embeddings of all b, with gradients."""

@@ -185,12 +185,8 @@ class FeatureSet:
     def draw(self, queries: np.ndarray, rng: np.random.Generator) -> Batch:
         """A random phrasing and a random positive for each query."""
         positives = self.pairs.draw_positives(queries, rng)
-        return Batch(
-            queries,
-            rng.integers(self.query_files.phrasings, size=len(queries)),
-            positives,
-            torch.from_numpy(self.candidates.modalities[positives]).long(),
-        )
+        phrasing = rng.integers(self.query_files.phrasings, size=len(queries))
+        return Batch(queries, phrasing, positives, torch.from_numpy(self.candidates.modalities[positives]).long())
 
     def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
         """Features of the queries, and of the positives."""

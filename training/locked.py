@@ -7,6 +7,7 @@ and u the widths of the towers' outputs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -95,12 +96,9 @@ class LockedEncoder(nn.Module):
 
     def forward(self, images: Tensor, image_mask: Tensor, texts: Tensor, text_mask: Tensor) -> Features:
         """As Encoder.forward, of outputs of the towers: images (·, t), texts (·, u)."""
-        return Features(
-            self.encoder.encode_present(self._project_images, images, image_mask),
-            self.encoder.encode_present(lambda outputs: self._project(1, outputs), texts, text_mask),
-            image_mask,
-            text_mask,
-        )
+        of_images = self.encoder.encode_present(self._project_images, images, image_mask)
+        of_texts = self.encoder.encode_present(partial(self._project, 1), texts, text_mask)
+        return Features(of_images, of_texts, image_mask, text_mask)
 
     def _project_images(self, outputs: Tensor) -> Tensor:
         """Outputs of the image tower (b, t) -> (b, d), with the classes of the bridge."""

@@ -184,10 +184,9 @@ def mapped_queries(query_sets: Sequence[QuerySet], index: Index) -> Iterator[Map
     """The queries with what the page shows of them."""
     for query_set in query_sets:
         qrels, answers = query_set.qrels, iter(index.items(query_set.qrels.rows))
-        for query, instruction, count in zip(
-            query_set.queries, query_set.instructions, np.diff(qrels.offsets), strict=True
-        ):
-            answer_ids = tuple(item.id for item in islice(answers, int(count)))
+        counts = np.diff(qrels.offsets).tolist()
+        for query, instruction, count in zip(query_set.queries, query_set.instructions, counts, strict=True):
+            answer_ids = tuple(item.id for item in islice(answers, count))
             yield MappedQuery(query.id, query.modality, query.text, instruction, answer_ids)
 
 

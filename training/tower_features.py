@@ -92,13 +92,9 @@ def source_of(
     if kind == "texts":
         tokens = encoder.tokenize(list(names[:PROBE])).cpu().numpy()
         return fingerprint(tower_digest(encoder, kind), hashlib.sha256(tokens.tobytes()).hexdigest(), inputs)
-    return fingerprint(
-        tower_digest(encoder, kind),
-        encoder.config.preprocess,
-        str(collection.root.resolve()),
-        inputs,
-        [settings.locked.views, settings.min_crop, settings.horizontal_flip, seed],
-    )
+    views = [settings.locked.views, settings.min_crop, settings.horizontal_flip, seed]
+    prepared = encoder.config.preprocess, str(collection.root.resolve())
+    return fingerprint(tower_digest(encoder, kind), *prepared, inputs, views)
 
 
 def tower_digest(encoder: Encoder, kind: str) -> str:
