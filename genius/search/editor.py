@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -15,6 +15,9 @@ from genius.index import update
 from genius.index.item_source import ItemSource, uploaded_items
 from genius.index.update import Added, Models, Removed
 from genius.locks import write_lock
+from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
+from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.search.engine import Engine
 
@@ -32,8 +35,13 @@ class Editor:
         """engine: of this run; its models encode new items. copy: where a working copy is made at the first change, to
         which all changes go; None: they go to the run itself."""
         self.run, self.engine, self.copy = run, engine, copy
-        models: Any = (_OnEngineThread(model, engine) for model in (engine.encoder, engine.fusion, engine.quantizer))
-        self._models = Models(*models, BATCH, engine.run)
+        self._models = Models(
+            cast(Encoder, _OnEngineThread(engine.encoder, engine)),
+            cast(Fusion, _OnEngineThread(engine.fusion, engine)),
+            cast(ResidualQuantizer, _OnEngineThread(engine.quantizer, engine)),
+            BATCH,
+            engine.run,
+        )
 
     @property
     def has_copy(self) -> bool:

@@ -29,7 +29,8 @@ class EncodedQueries:
         cls, embeddings: np.ndarray, z: np.ndarray, device: torch.device | str = "cpu"
     ) -> "EncodedQueries":
         """From the vectors (b, d) that results carry."""
-        return cls(None, *(torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)))
+        tensors = [torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)]
+        return cls(None, tensors[0], tensors[1])
 
     def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""

@@ -165,9 +165,9 @@ class Retriever:
         assert self._ranker is not None
         assert unranked.first_codes is not None, "a run with a ranker always asks for them"
         encoded, index = unranked.encoded, unranked.version.index
-        found = unranked.candidates, unranked.first_codes, unranked.pool.table
-        vectors = index.embeddings, index.modalities, encoded.embeddings, encoded.z
-        return ranker_parts(self._ranker, self.finder.codewords, *found, *vectors, self._normalize)
+        of_index = unranked.pool.table, index.embeddings, index.modalities
+        given = self._ranker, self.finder.codewords, unranked.candidates, unranked.first_codes
+        return ranker_parts(*given, *of_index, encoded.embeddings, encoded.z, self._normalize)
 
     @torch.inference_mode()
     def code_log_probs(self, z: Tensor, codes: np.ndarray) -> list[Tensor]:
