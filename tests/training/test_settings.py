@@ -98,6 +98,16 @@ def test_an_impossible_setting_is_refused_in_one_sentence(change, message):
         with_stage_changes(SMALL, change)
 
 
+def test_settings_that_exclude_each_other_are_refused():
+    with pytest.raises(UserError, match="modality_weight is above 0 where instruction_swap_prob is"):
+        with_changes(SMALL, ["encoder.instruction_swap_prob=0.5", "encoder.modality_weight=0"])
+    with pytest.raises(UserError, match="grad_checkpointing is false where locked.enabled is true"):
+        with_changes(PHOTOS, ["encoder.grad_checkpointing=true"])
+    with pytest.raises(UserError, match="locked.enabled is false where fusion is feature"):
+        with_changes(PHOTOS, ["encoder.fusion=feature"])
+    assert with_changes(SMALL, ["encoder.grad_checkpointing=true"]).encoder.grad_checkpointing
+
+
 def test_the_parts_of_the_toy_preset_fit_their_budgets():
     encoder, stage = new_encoder(TOY.encoder), TOY.quantizer
     parts = [Fusion(stage.fusion), IDDecoder(TOY.decoder.decoder)]
