@@ -17,7 +17,7 @@ from genius.ui.page import build
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 from tests.ui.tiny_page import hosted
 
-ABORTED = (  # a page that is left ends the streams that it reads, and then says the last of these
+ABORTED = (  # a page that is left ends the streams that it reads, and then says THEN
     "AbortError: BodyStreamBuffer was aborted",
     "AbortError: signal is aborted without reason",
 )
@@ -116,6 +116,5 @@ def visit(browser, context, served):
     assert not dialogs, "a script from the data ran"
     assert not foreign, "a request left the machine"
     others = [error for error in errors if not any(name in error for name in ABORTED)]
-    told = sum(error.startswith(THEN) for error in others)  # in any order: several streams may end at once
-    assert not [error for error in others if not error.startswith(THEN)]
-    assert told <= len(errors) - len(others), errors
+    told = [error for error in others if error.startswith(THEN)]  # one for each event that waited on a stream
+    assert told == others and (not told or len(others) < len(errors)), errors
