@@ -129,12 +129,8 @@ class InstructionSwaps(nn.Module):
     def loss(self, queries: Inputs, targets: Inputs, query: Tensor, target: Tensor) -> Tensor:
         """The weighted cross-entropy of the modality that a query asks for or a candidate has; embeddings (b, d)."""
         is_swapped = queries.instruction != OWN_INSTRUCTION
-        labels = np.concatenate(
-            [
-                np.where(is_swapped, self.keys[queries.instruction, 2], self.target_modalities[queries.rows]),
-                self.candidate_modalities[targets.rows],
-            ]
-        )
+        asked = np.where(is_swapped, self.keys[queries.instruction, 2], self.target_modalities[queries.rows])
+        labels = np.concatenate([asked, self.candidate_modalities[targets.rows]])
         scores = self.classifier(torch.cat([query, target]) * math.sqrt(query.shape[1]))
         return self.weight * F.cross_entropy(scores, torch.from_numpy(labels).to(scores.device))
 

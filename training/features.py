@@ -190,10 +190,8 @@ class FeatureSet:
 
     def features(self, batch: Batch, device: str) -> tuple[Features, Features]:
         """Features of the queries, and of the positives."""
-        return (
-            self.query_files.features(batch.queries, batch.phrasing).to(device),
-            self.candidate_files.features(batch.positives).to(device),
-        )
+        queries = self.query_files.features(batch.queries, batch.phrasing)
+        return queries.to(device), self.candidate_files.features(batch.positives).to(device)
 
 
 def training_features(arguments: Arguments) -> tuple[FeatureSet, FeatureSet]:

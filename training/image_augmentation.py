@@ -108,9 +108,8 @@ class Crops:
 
 def augmented(images: Tensor, crops: Crops, side: int) -> Tensor:
     """Apply the augmentation: (b, 3, c, c) -> (b, 3, s, s)."""
-    grid = F.affine_grid(
-        torch.from_numpy(crops.theta).to(images.device), [len(images), 3, side, side], align_corners=False
-    )
+    theta = torch.from_numpy(crops.theta).to(images.device)
+    grid = F.affine_grid(theta, [len(images), 3, side, side], align_corners=False)
     cropped = F.grid_sample(images, grid, padding_mode="border", align_corners=False)
     return (cropped * torch.from_numpy(crops.brightness).to(images.device)[:, None, None, None]).clamp(0, 1)
 

@@ -128,9 +128,8 @@ def check_pool(collection: Collection, pool: str) -> None:
 def pool_rows(collection: Collection, pool: str, candidates: CandidateTable) -> np.ndarray:
     """(m,) the numbers of a pool's items among all candidates. Raises UserError if one was not encoded, or none is."""
     check_pool(collection, pool)
-    rows = np.concatenate(
-        [candidates.rows([item.id for item in block]) for block in batched(pool_items(collection, pool), BLOCK)]
-    )
+    blocks = batched(pool_items(collection, pool), BLOCK)
+    rows = np.concatenate([candidates.rows([item.id for item in block]) for block in blocks])
     if (rows < 0).any():
         unknown = next(islice(pool_items(collection, pool), int(rows.argmin()), None))
         raise UserError(

@@ -106,11 +106,8 @@ def write_pseudo_queries(
                 number = datasets[row]
                 written[number] += 1
                 name, positives = f"{number}:{written[number]}", tuple(images[target].id for target in targets_of_query)
-                if text:
-                    query = LabeledQuery(name, Modality.TEXT, TEXT_TO_IMAGE, text, positives=positives)
-                else:
-                    path = images[row].image
-                    query = LabeledQuery(name, Modality.IMAGE, IMAGE_TO_IMAGE, image=path, positives=positives)
+                kind, task = (Modality.TEXT, TEXT_TO_IMAGE) if text else (Modality.IMAGE, IMAGE_TO_IMAGE)
+                query = LabeledQuery(name, kind, task, text, None if text else images[row].image, positives)
                 writer.query(query, names[number], split)
     print(f"pseudo-queries: {sum(written.values()):,} for {len(images):,} images")
 

@@ -96,7 +96,12 @@ def main(arguments: Sequence[str]) -> None:
         tables = [table for tables, _ in measured.values() for table in tables]
         plots = [plot for _, plots in measured.values() for plot in plots]
         if tables:
-            command, note = command_line("genius.evaluation.speed", arguments), described(measuring, device)
+            command = command_line("genius.evaluation.speed", arguments)
+            note = (
+                f"{describe_machine(device)}; {measuring.beams} beams, decoder in {measuring.decoder_dtype}, seed "
+                f"{measuring.seed}.\n\nAll systems take turns in one process. A time is the median over at most "
+                f"{measuring.rounds} rounds, a comparison the median of the ratios in the rounds that both had."
+            )
             Report("Speed", note, command, version(options.run), tables, plots).save(options.out / "speed.json")
 
 
@@ -112,15 +117,6 @@ def measure(
     if part == "equal":
         return [equal_hit_rate(engine, queries, options)]
     return figure_4(engine, options) if part == "figure4" else [whole_query(engine, options)]
-
-
-def described(options: SpeedOptions, device: torch.device) -> str:
-    """The note of the report."""
-    return (
-        f"{describe_machine(device)}; {options.beams} beams, decoder in {options.decoder_dtype}, seed "
-        f"{options.seed}.\n\nAll systems take turns in one process. A time is the median over at most {options.rounds} "
-        "rounds, a comparison the median of the ratios in the rounds that both had."
-    )
 
 
 def chosen(options: argparse.Namespace) -> tuple[tuple[str, ...], SpeedOptions]:
