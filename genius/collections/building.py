@@ -40,11 +40,10 @@ class RowCount:
 
     def __str__(self) -> str:
         queries = "  ".join(f"{split} {self.queries[split]:6,}" for split in SPLITS)
-        kind = (
-            "no queries"
-            if self.task is None
-            else "task {} {} → {}".format(self.task, *(modality.mbeir for modality in TASKS[self.task]))
-        )
+        kind = "no queries"
+        if self.task is not None:
+            query, candidate = TASKS[self.task]
+            kind = f"task {self.task} {query.mbeir} → {candidate.mbeir}"
         line = f"{self.dataset:16} {kind:30} queries: {queries}  candidates {self.candidates:7,}"
         return "\n".join([line, *self.notes])
 

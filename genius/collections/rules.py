@@ -5,7 +5,7 @@ records have, never because of a dataset's name. Task ids are M-BEIR's (layout.T
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,8 @@ def apply_rules(
         applied.append("titles")
     if not applied:
         applied.append("images")
-        _images_alone(draft, entries, SPLITS)
+        for entry in entries:
+            draft.candidate((None,), SPLITS, image=entry.image)
     return applied
 
 
@@ -79,13 +80,8 @@ def _each_record(draft: Draft, entries: Sequence[SourceEntry], paired: bool) -> 
     titles(draft, groups["titles"])
     attributes(draft, groups["attributes"])
     for entry in groups["images"]:  # in every split: what nothing asks for need not be kept apart
-        _images_alone(draft, [entry], entry.splits if paired or entry.record.qa else SPLITS)
+        draft.candidate((None,), entry.splits if paired or entry.record.qa else SPLITS, image=entry.image)
     return [rule for rule, of_kind in groups.items() if of_kind]
-
-
-def _images_alone(draft: Draft, entries: Sequence[SourceEntry], splits: Iterable[str]) -> None:
-    for entry in entries:
-        draft.candidate((None,), splits, image=entry.image)
 
 
 def captions(draft: Draft, entries: Sequence[SourceEntry]) -> None:
@@ -117,9 +113,8 @@ def titles(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     described = [entry for entry in entries if entry.record.captions and entry.record.attributes]
     pairs = defaultdict(list)
     for entry in described:
-        pairs[_attribute_pairs(entry)].append(
-            draft.candidate((2,), entry.splits, text=entry.record.captions[0], image=entry.image)
-        )
+        pair = draft.candidate((2,), entry.splits, text=entry.record.captions[0], image=entry.image)
+        pairs[_attribute_pairs(entry)].append(pair)
     for entry in described:
         for split in entry.query_splits:
             draft.ask(2, split, pairs[_attribute_pairs(entry)], text=_sentence(entry))

@@ -291,26 +291,21 @@ class TableRow(BaseModel, extra="allow"):
 
 
 TABLE_ROW = TypeAdapter(TableRow)
-IMAGE_CELLS, TEXT_CELLS = (
-    TypeAdapter(dict[str, ImagePath]),
-    TypeAdapter(dict[str, Text]),
-)  # by the names of their columns
+IMAGE_CELLS = TypeAdapter(dict[str, ImagePath])  # by the names of their columns
+TEXT_CELLS = TypeAdapter(dict[str, Text])
 
 
 def _without_empty(attributes: dict[str, Any]) -> dict[str, Any]:
     """The attributes that are nonempty texts, numbers or lists of texts."""
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in attributes.items():
         if isinstance(value, list):
-            value = [word for word in map(_clean, map(str, value)) if word]
+            if words := [word for word in map(_clean, map(str, value)) if word]:
+                kept[name] = words
         elif isinstance(value, (str, int, float)):
-            value = _clean(value) if isinstance(value, str) else value
-            if str(value).lower() in EMPTY_VALUES:
-                continue
-        else:
-            continue
-        if value != []:
-            kept[name] = value
+            plain = _clean(value) if isinstance(value, str) else value
+            if str(plain).lower() not in EMPTY_VALUES:
+                kept[name] = plain
     return kept
 
 

@@ -58,9 +58,8 @@ def _numpy_vectors(file: Path) -> VectorFile:
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     if array.ndim != 2 or array.dtype.kind != "f" or not array.size:
         raise UserError(f"{file} holds {array.dtype} of shape {array.shape}; expected floating-point numbers (n, d)")
-    return VectorFile(
-        file, array.shape, lambda: (array[first : first + BLOCK] for first in range(0, len(array), BLOCK))
-    )
+    starts = range(0, len(array), BLOCK)
+    return VectorFile(file, array.shape, lambda: (array[start : start + BLOCK] for start in starts))
 
 
 def _parquet_vectors(file: Path) -> VectorFile:

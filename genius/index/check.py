@@ -41,9 +41,8 @@ class Buckets:
     @classmethod
     def of(cls, table: IDTable) -> Self:
         shared = table.sizes[:-1].astype(np.float64)
-        return cls(
-            float((np.square(shared).sum() + len(table) - shared.sum()) / len(table)), int(table.sizes.max(initial=1))
-        )
+        mean = (np.square(shared).sum() + len(table) - shared.sum()) / len(table)
+        return cls(float(mean), int(table.sizes.max(initial=1)))
 
     def __str__(self) -> str:
         return f"{self.mean:.3f} items on average, {self.largest:,} at most"
@@ -174,9 +173,8 @@ def problems(run: Path, index: Index) -> Iterator[str]:
 def description(index: Index, drift: DriftReport) -> str:
     """Describe the index in a few lines."""
     config = index.config
-    kinds = ", ".join(
-        f"{count:,} {modality.mbeir}" for modality in Modality if (count := int((index.modalities == modality).sum()))
-    )
+    counts = np.bincount(index.modalities, minlength=len(Modality)).tolist()
+    kinds = ", ".join(f"{counts[modality]:,} {modality.mbeir}" for modality in Modality if counts[modality])
     segments = len(config.segments)
     lines = [
         f"{index.n:,} items ({kinds}): {drift.trained:,} indexed by training, {drift.added:,} added since",
@@ -185,12 +183,10 @@ def description(index: Index, drift: DriftReport) -> str:
         + (f"; as trained: {drift.buckets}" if drift.added and drift.buckets else ""),
     ]
     if drift.error is not None:
-        added = (
-            ""
-            if drift.added_error is None
-            else (f"; added items {drift.added_error:.4f}, {drift.far:,} of {drift.compared:,} far from their IDs")
-        )
-        lines.append(f"distance of features from their IDs, squared: {drift.error:.4f}{added}")
+        lines.append(f"distance of features from their IDs, squared: {drift.error:.4f}")
+        if drift.added_error is not None:
+            far = f"{drift.far:,} of {drift.compared:,} far from their IDs"
+            lines[-1] += f"; added items {drift.added_error:.4f}, {far}"
     return "\n".join(lines)
 
 

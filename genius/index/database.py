@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,10 @@ def resumable_database(file: Path, schema: str) -> Iterator[sqlite3.Connection]:
 
     The schema may be several statements, which must not change existing tables.
     """
-    connection = sqlite3.connect(file, isolation_level=None, uri=True)
-    try:
+    with closing(sqlite3.connect(file, isolation_level=None, uri=True)) as connection:
         connection.execute(f"PRAGMA page_size = {PAGE}")
         connection.executescript(schema)
         yield connection
-    finally:
-        connection.close()
 
 
 @contextmanager

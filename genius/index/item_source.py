@@ -33,7 +33,14 @@ def read_item_source(source: str, dataset: int) -> ItemSource:
     if (root / "cand_pool").is_dir():
         collection = Collection(root)
         return ItemSource(collection.all_candidates, collection.image_path)
-    return _of_folder(root, dataset)
+    images, draft, everywhere = read_source(root), Draft(dataset), frozenset(SPLITS)
+    entries = [
+        SourceEntry(record, SourceImage(record.image, record.image.encode(), everywhere, record.facts))
+        for record in images.records
+    ]
+    apply_rules(draft, entries, images.pairs, missing=images.missing)
+    items = [item for item, _, _ in draft.candidates()]
+    return ItemSource(lambda: items, images.path_of, (*images.notes, *account(images.others)))
 
 
 def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int, first: int = 1) -> ItemSource:
@@ -48,14 +55,3 @@ def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int, fir
         for number, (text, picture) in enumerate(uploads, first)
     ]
     return ItemSource(lambda: items, pictures.__getitem__)
-
-
-def _of_folder(root: Path, dataset: int) -> ItemSource:
-    source, draft, everywhere = read_source(root), Draft(dataset), frozenset(SPLITS)
-    entries = [
-        SourceEntry(record, SourceImage(record.image, record.image.encode(), everywhere, record.facts))
-        for record in source.records
-    ]
-    apply_rules(draft, entries, source.pairs, missing=source.missing)
-    items = [item for item, _, _ in draft.candidates()]
-    return ItemSource(lambda: items, source.path_of, (*source.notes, *account(source.others)))

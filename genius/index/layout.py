@@ -82,9 +82,8 @@ def read_config(file: Path) -> IndexConfig:
 
 
 def write_instructions(file: Path, instructions: Iterable[Instruction]) -> None:
-    file.write_text(
-        json.dumps([[query.mbeir, candidate.mbeir, text] for query, candidate, text in instructions], indent=1) + "\n"
-    )
+    rows = [[query.mbeir, candidate.mbeir, text] for query, candidate, text in instructions]
+    file.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def read_instructions(file: Path) -> list[Instruction]:

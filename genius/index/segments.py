@@ -156,13 +156,8 @@ class ItemRecords:
 
     def _item(self, segment: int, id: Any, modality: Any, text: Any, image: Any, source: Any) -> Item:
         """SQLite keeps a value of any type in any column."""
-        if not (
-            isinstance(id, str)
-            and modality in MODALITIES
-            and isinstance(text, str)
-            and isinstance(image, str | None)
-            and isinstance(source, str)
-        ):
+        texts = all(isinstance(value, str) for value in (id, text, source)) and isinstance(image, str | None)
+        if not texts or modality not in MODALITIES:
             raise UserError(f"{self._items[segment].file} holds an item of other types; copy the run again")
         return Item(id, Modality(modality), text, image, source)
 

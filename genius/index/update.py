@@ -164,6 +164,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
                 source.image_path,
             )
         remove_folder(files.folder)
+        copied = islice(compress(new.items(source), copies), MAX_EXAMPLES)
         return Added(
             len(kept),
             new.skipped,
@@ -171,10 +172,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
             int((~readable).sum()),
             new.changed,
             tuple(complaints[:MAX_EXAMPLES]),
-            tuple(
-                Path(item.image).name if item.image else item.text
-                for item in islice(compress(new.items(source), copies), MAX_EXAMPLES)
-            ),
+            tuple(Path(item.image).name if item.image else item.text for item in copied),
         )
 
 
@@ -277,11 +275,10 @@ def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
 
 def _publish_merged(run: Run, index: Index, first: int) -> None:
     """Merge the segments from number `first` on, without their removed items."""
-    config, kept, row = index.config, index.places.kept, index.places.first_row(first)
+    config, places, row = index.config, index.places, index.places.first_row(first)
     segments = (*config.segments[:first], index.n - row)
-    if kept is None:
-        kept = np.arange(index.n)
-    kept = np.concatenate([kept[:row], index.places.starts[first] + np.arange(index.n - row)])
+    before = np.arange(row) if places.kept is None else places.kept[:row]
+    kept = np.concatenate([before, places.starts[first] + np.arange(index.n - row)])
 
     def write(folder: Path) -> None:
         segment = segment_folder(folder, first)

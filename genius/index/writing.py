@@ -160,13 +160,11 @@ def _write_items(
                 if end > n:
                     raise UserError(changed)
                 with transaction(database, end):
-                    database.executemany(
-                        "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
-                        (
-                            (row + i, item.id, int(item.modality), item.text, item.image, item.source)
-                            for i, item in enumerate(block)
-                        ),
+                    records = (
+                        (number, item.id, int(item.modality), item.text, item.image, item.source)
+                        for number, item in enumerate(block, row)
                     )
+                    database.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", records)
                     if shrink is not None:
                         new, unreadable = _write_thumbnails(database, row, block, partial(workers.map, shrink))
                         read, failed = read + new, failed + unreadable
@@ -183,12 +181,8 @@ def _write_items(
         if twice:
             raise UserError(f"the collection has two candidates with id {twice[0]!r}; rename or remove one")
         database.execute(ITEM_KEY)
-        modalities = np.fromiter(
-            (modality for (modality,) in database.execute("SELECT modality FROM items ORDER BY row")),
-            dtype=np.uint8,
-            count=n,
-        )
-        return modalities, failed
+        modalities = (modality for (modality,) in database.execute("SELECT modality FROM items ORDER BY row"))
+        return np.fromiter(modalities, dtype=np.uint8, count=n), failed
 
 
 def _write_thumbnails(
@@ -201,11 +195,10 @@ def _write_thumbnails(
 
     Returns how many new images were stored, and which could not be read.
     """
-    pictured = {first + i: item for i, item in enumerate(block) if item.image is not None}
+    pictured = {row: item for row, item in enumerate(block, first) if item.image is not None}
     items = {item.image: item for item in pictured.values()}  # one of each image
-    pictures = dict(
-        database.execute(f"SELECT image, picture FROM seen WHERE image IN {placeholders(len(items))}", list(items))
-    )
+    query = f"SELECT image, picture FROM seen WHERE image IN {placeholders(len(items))}"
+    pictures = dict(database.execute(query, list(items)))
     ((known,),) = database.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
     new = [item for image, item in items.items() if image not in pictures]
     made = list(zip(new, shrink(new), strict=True))
@@ -214,10 +207,8 @@ def _write_thumbnails(
     pictures |= {image: known + i for i, (image, _) in enumerate(stored)}
     database.executemany("INSERT INTO seen VALUES (?, ?)", ((image, pictures[image]) for image, _ in stored))
     database.executemany("INSERT INTO pictures VALUES (?, ?)", enumerate((webp for _, webp in stored), start=known))
-    database.executemany(
-        "INSERT INTO shown VALUES (?, ?)",
-        ((row, pictures[item.image]) for row, item in pictured.items() if item.image in pictures),
-    )
+    shown = ((row, pictures[item.image]) for row, item in pictured.items() if item.image in pictures)
+    database.executemany("INSERT INTO shown VALUES (?, ?)", shown)
     return len(stored), UnreadableImages(len(failed), tuple(failed[:MAX_EXAMPLES]))
 
 
