@@ -75,12 +75,8 @@ class BeamTree:
         for level in range(self.levels):
             for fate in (Fate.ENDED, Fate.DROPPED):
                 drawn[np.flatnonzero(siblings & (self.level == level) & (self.fate == fate))[:DEAD_ENDS]] = True
-        return self._subtree(drawn)
-
-    def _subtree(self, chosen: np.ndarray) -> Self:
-        """chosen (t,) bool: must include the ancestors of each chosen prefix."""
-        number = np.append(np.cumsum(chosen) - 1, -1)
-        part = {field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name != "mass"}
+        number = np.append(np.cumsum(drawn) - 1, -1)  # of each prefix in the part, which has its ancestors, too
+        part = {field.name: getattr(self, field.name)[drawn] for field in fields(self) if field.name != "mass"}
         return replace(self, **part | {"parent": number[part["parent"]]})
 
 

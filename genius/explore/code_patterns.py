@@ -21,9 +21,8 @@ def parse_pattern(text: str, code_sizes: Sequence[int]) -> Pattern:
     words = [word for word in SEPARATORS.split(text) if word]
     if len(words) > len(code_sizes):
         raise UserError(f"The pattern has {len(words)} codes; an ID has {len(code_sizes)}.")
-    return trimmed(
-        tuple(_code(word, level, size) for level, (word, size) in enumerate(zip(words, code_sizes, strict=False)))
-    )
+    levels = enumerate(zip(words, code_sizes, strict=False))
+    return trimmed(tuple(_code(word, level, size) for level, (word, size) in levels))
 
 
 def format_pattern(pattern: Pattern, separator: str = " · ") -> str:

@@ -110,18 +110,14 @@ class Profiles:
         codes = matches.codes(len(pattern))
         worded = self.index.modalities[matches.rows] != Modality.IMAGE
         texts = self._texts(_sampled(codes[worded], matches.rows[worded]))
-        words = {
-            code: (distinctive, len(texts[code]))
-            for code, distinctive in zip(texts, distinctive_words(list(texts.values())), strict=True)
-        }
+        words_by_code = zip(texts, distinctive_words(list(texts.values())), strict=True)
+        words = {code: (distinctive, len(texts[code])) for code, distinctive in words_by_code}
         silent = ~worded & ~np.isin(codes, list(texts))
         pictures = _sampled(codes[silent], matches.rows[silent])
         if pictures:
             means = np.stack([self.embeddings(rows).mean(0) for _, rows in pictures])
-            words |= {
-                code: (nearest, 0)
-                for (code, _), nearest in zip(pictures, self.vocabulary().nearest(means), strict=True)
-            }
+            nearest_words = zip(pictures, self.vocabulary().nearest(means), strict=True)
+            words |= {code: (nearest, 0) for (code, _), nearest in nearest_words}
         return words
 
     def _texts(self, sampled: list[tuple[int, np.ndarray]]) -> dict[int, list[str]]:
@@ -166,7 +162,5 @@ def _sampled(codes: np.ndarray, rows: np.ndarray) -> list[tuple[int, np.ndarray]
     order = np.argsort(codes, kind="stable")
     used, first = np.unique(codes[order], return_index=True)
     share = max(MIN_PER_CODE, SAMPLE_SIZE // max(len(used), 1))
-    return [
-        (int(code), spread(of_code, share))
-        for code, of_code in zip(used, np.split(rows[order], first[1:]), strict=False)
-    ]
+    rows_by_code = zip(used, np.split(rows[order], first[1:]), strict=False)
+    return [(int(code), spread(of_code, share)) for code, of_code in rows_by_code]

@@ -113,9 +113,8 @@ class Palette:
         return cosines
 
     def _grouped(self, values: np.ndarray, label: Callable[[int], str]) -> list[Group]:
-        return [
-            replace(group, members=self.points[group.members]) for group in group_by_value(values[self.points], label)
-        ]
+        groups = group_by_value(values[self.points], label)
+        return [replace(group, members=self.points[group.members]) for group in groups]
 
 
 def group_by_value(values: np.ndarray, label: Callable[[int], str], most: int = MAX_GROUPS) -> list[Group]:

@@ -63,14 +63,12 @@ class Tour:
 
 def tour_of(index: Index, examples: Sequence[Example], views: Sequence[View]) -> Tour:
     """Choose what to show. The same run gives the same tour."""
-    several = next(
-        (at for at, example in enumerate(examples) if example.picture and len(example.instructions) > 1), None
-    )
+    several = [at for at, example in enumerate(examples) if example.picture and len(example.instructions) > 1]
     alone = [at for at, example in enumerate(examples) if len(example.instructions) == 1]
     words = [at for at in alone if examples[at].picture is None]
     pair = most_similar_pair(index)
     return Tour(
-        several,
+        next(iter(several), None),
         next(iter(words or alone), None),
         pair,
         tuple(index.codes(pair[:1])[0, : shared_codes(index)].tolist()) if pair else (),
