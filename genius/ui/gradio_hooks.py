@@ -122,7 +122,9 @@ class Page(gr.Blocks):
         if is_for_programs(block_fn):
             inputs = with_defaults(block_fn.fn, inputs)
         try:
-            traverse(inputs, check_file, is_file_obj_with_meta)
+            # Gradio checks paths too, but fetches links before, and copies any file of the machine if it was not told
+            # that the page is launched
+            traverse(inputs, upload_path, is_file_obj_with_meta)
             return await super().preprocess_data(block_fn, inputs, *rest, **kwargs)
         except (AppError, UserError):
             raise
@@ -159,13 +161,6 @@ def with_defaults(function: Callable, args: Any) -> Any:
         return args
     defaults = [parameter.default for parameter in inspect.signature(function).parameters.values()][len(args) :]
     return args if inspect.Parameter.empty in defaults else [*args, *defaults]
-
-
-def check_file(file: dict[str, Any]) -> dict[str, Any]:
-    """Gradio checks paths too, but fetches links before, and copies any file of the machine if it was not told that
-    the page is launched."""
-    upload_path(file)
-    return file
 
 
 def upload_path(file: Any) -> str:

@@ -99,8 +99,7 @@ class Monitor:
             in_queue, at_work = queue_state(page)
             waiting.add_metric([run], in_queue)
             running.add_metric([run], at_work)
-            engine = getattr(page, "engine", None)
-            if engine is not None:
+            if (engine := getattr(page, "engine", None)) is not None:
                 index = engine.index
                 version.add_metric([run, index.folder.name], 1)
                 items.add_metric([run], index.n)

@@ -97,10 +97,7 @@ class Runs:
     async def answer(self, scope: Scope) -> App | Response | None:
         """The app or response that answers a request; None leaves it to the first run."""
         address = RUN_PATH.fullmatch(scope["path"])
-        if address is None:
-            name, path = next(iter(self.runs)), scope["path"]
-        else:
-            name, path = address[1], address[2]
+        name, path = address.groups() if address else (next(iter(self.runs)), scope["path"])
         if self.first is None:
             return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
         if path == f"/{PLOTLY_ADDRESS}":  # without a login, as Gradio's own scripts

@@ -215,10 +215,9 @@ class Exchange:
 def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
     """Gradio offers its login cookie to every site that embeds the page (SameSite=None)."""
     cookies = headers.getlist("set-cookie")
-    if cookies:
-        del headers["set-cookie"]
-        for cookie in cookies:
-            headers.append("set-cookie", re.sub(r"samesite=none", "SameSite=Lax", cookie, flags=re.IGNORECASE))
+    del headers["set-cookie"]
+    for cookie in cookies:
+        headers.append("set-cookie", re.sub(r"samesite=none", "SameSite=Lax", cookie, flags=re.IGNORECASE))
 
 
 def parse_host(name: str) -> SplitResult:

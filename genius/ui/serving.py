@@ -87,10 +87,6 @@ class Front:
 class UvicornServer(uvicorn.Server):
     """Ends the app's lifespan also when it is to end at once; uvicorn lets it be cancelled then, with a traceback."""
 
-    def __init__(self, config: uvicorn.Config):
-        super().__init__(config)
-        logging.getLogger("uvicorn.error").addFilter(is_fault)
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
         if self.force_exit:
@@ -110,6 +106,7 @@ class Server:
         host = hosting.host
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{listener.getsockname()[1]}"
+        logging.getLogger("uvicorn.error").addFilter(is_fault)
         self._server = UvicornServer(
             uvicorn.Config(app, log_level="warning", log_config=None, timeout_graceful_shutdown=DELIVERY_SECONDS)
         )
@@ -187,9 +184,8 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
         return JSONResponse({"status": status}, 200 if status == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
-        return Response(
-            prometheus_client.generate_latest(monitor.registry), media_type=prometheus_client.CONTENT_TYPE_LATEST
-        )
+        text = prometheus_client.generate_latest(monitor.registry)
+        return Response(text, media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
     app = FastAPI(
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],

@@ -53,7 +53,6 @@ def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
     defaults = {
         parameter.name: None if parameter.default is parameter.empty else parameter.default for parameter in parameters
     }
-    in_order = list((defaults | arguments).values())
     return {
         "name": function.__name__,
         "summary": summary,
@@ -68,7 +67,7 @@ def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
             for parameter in parameters
         ],
         "arguments": arguments,
-        "in_order": in_order,
+        "in_order": list((defaults | arguments).values()),
     }
 
 

@@ -142,7 +142,8 @@ class EditingForm:
         return {"kept": str(KEPT)} if self.editor.has_copy else None
 
     def on_keep(self, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
-        return view.kept(self.editor_for(request).keep(str(getattr(event, "name", ""))))
+        run = self.editor_for(request).keep(str(getattr(event, "name", "")))
+        return view.message(f"Kept as {run}.", [f"Open it with: python app.py --run {run}"])
 
     def on_forget(self, request: gr.Request):
         self.editor_for(request).forget()
@@ -172,7 +173,6 @@ def parse_items(pictures: Sequence[Path], lines: Any) -> list[tuple[str, Path | 
             f"There are {len(items):,} items; add at most {MAX_ITEMS:,} at once, or use "
             "python -m genius.index RUN add FOLDER."
         )
-    for text, _ in items:
-        if text:
-            check_query(Query(text))  # not too long, and valid Unicode
+    for text in filter(None, texts):
+        check_query(Query(text))  # not too long, and valid Unicode
     return items

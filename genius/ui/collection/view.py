@@ -46,9 +46,8 @@ def _contents_note(config: IndexConfig, size: int) -> str:
     space, parts = f"{count(config.n, 'item')}, {size / 2**20:,.1f} MB on disk", len(config.segments)
     sentences = [f"{space} in {parts:,} parts (segments), one for each addition." if parts > 1 else f"{space}."]
     if config.grown:
-        sentences.append(
-            f"{count(config.grown, 'item')} {'was' if config.grown == 1 else 'were'} added after training."
-        )
+        were = "was" if config.grown == 1 else "were"
+        sentences.append(f"{count(config.grown, 'item')} {were} added after training.")
     if config.removed:
         takes = "takes" if config.removed == 1 else "take"
         sentences.append(f"{count(config.removed, 'removed item')} still {takes} up space.")
@@ -64,16 +63,8 @@ def _title(dataset: Dataset, names: Mapping[int, str]) -> str:
 
 def verdict(drift: DriftReport, advice: Sequence[str]) -> dict[str, Any]:
     """Whether the collection still fits the trained IDs, in sentences."""
-    if advice:
-        return {"fits": False, "sentences": list(advice)}
-    return {
-        "fits": True,
-        "sentences": [
-            "The added items fit the learned codes; there is no need to train again."
-            if drift.added
-            else "Nothing was added since training; there is no need to train again."
-        ],
-    }
+    fit = "The added items fit the learned codes" if drift.added else "Nothing was added since training"
+    return {"fits": not advice, "sentences": list(advice) or [f"{fit}; there is no need to train again."]}
 
 
 def drift_view(drift: DriftReport) -> dict[str, Any]:
@@ -146,10 +137,6 @@ def compact_outcome(merged: bool) -> dict[str, Any]:
         if merged
         else "Nothing to do: there is one part (segment), and nothing was removed."
     )
-
-
-def kept(run: Path) -> dict[str, Any]:
-    return message(f"Kept as {run}.", [f"Open it with: python app.py --run {run}"])
 
 
 def message(title: str, lines: Sequence[str] = ()) -> dict[str, Any]:

@@ -127,9 +127,7 @@ class UploadedImage(gr.Image):
         return "image"  # draw it as Gradio draws gr.Image
 
     def preprocess(self, payload: Any) -> str | None:
-        if payload is None:
-            return None
-        return upload_path({"path": payload.path, "url": payload.url})
+        return None if payload is None else upload_path({"path": payload.path, "url": payload.url})
 
 
 def query_picture(name: str, visible: bool = True) -> UploadedImage:

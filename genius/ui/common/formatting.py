@@ -86,10 +86,8 @@ def small_webp(picture: Image.Image) -> bytes:
 
 def shared_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     """How many leading codes two IDs have in common."""
-    for level, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return level
-    return min(len(first), len(second))
+    different = (level for level, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    return next(different, min(len(first), len(second)))
 
 
 def identifier(codes: Sequence[int], query_codes: Sequence[int]) -> dict[str, Any]:
@@ -177,9 +175,5 @@ def suggest_instructions(instructions: Iterable[tuple[Modality, Modality, str]],
 
 def shortest_instructions(instructions: Iterable[tuple[Modality, Modality, str]], query: Modality) -> list[str]:
     """For each modality of targets, the shortest instruction for queries of a modality."""
-    shortest = []
-    for target in TARGET_ORDER:
-        texts = [text for *modalities, text in instructions if modalities == [query, target]]
-        if texts:
-            shortest.append(min(texts, key=len))
-    return list(dict.fromkeys(shortest))
+    by_target = ([text for *kinds, text in instructions if kinds == [query, target]] for target in TARGET_ORDER)
+    return list(dict.fromkeys(min(texts, key=len) for texts in by_target if texts))

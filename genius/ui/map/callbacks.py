@@ -92,9 +92,8 @@ class MapCallbacks:
 
     def named_groups(self, palette: Palette) -> list[tuple[str, np.ndarray]]:
         """The largest groups of items with the same first two codes that have a name, with their points."""
-        prefixes, number, counts = np.unique(
-            palette.codes[palette.points, :2], axis=0, return_inverse=True, return_counts=True
-        )
+        codes = palette.codes[palette.points, :2]
+        prefixes, number, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
         names: dict[str, np.ndarray] = {}
         for place in np.argsort(-counts, kind="stable").tolist():
             label = self.namer.label(tuple(prefixes[place].tolist()))
@@ -178,9 +177,8 @@ class MapCallbacks:
             return None, None
         saved = rows[:MOST_LASSOED]
         items = index.items(saved)
-        tiles = [
-            tile(row, item, index.thumbnail(row)) for row, item in zip(saved[:MAX_TILES].tolist(), items, strict=False)
-        ]
+        shown = zip(saved[:MAX_TILES].tolist(), items, strict=False)
+        tiles = [tile(row, item, index.thumbnail(row)) for row, item in shown]
         whole = len(tiles) == len(rows)
         return (
             view.selection_view(label, len(rows), self.words(index, saved, items), items, index.codes(saved)),

@@ -141,10 +141,8 @@ def _colored_points(drawing: Drawing) -> list[tuple[str, str, np.ndarray]]:
 
 
 def _query_traces(drawing: Drawing, places: np.ndarray, query_places: np.ndarray) -> list[Any]:
-    numbers, marker = (
-        -1 - np.arange(len(query_places), dtype=np.int32),
-        {"symbol": "x", "size": 4, "color": QUERY_COLOR},
-    )
+    numbers = -1 - np.arange(len(query_places), dtype=np.int32)
+    marker = {"symbol": "x", "size": 4, "color": QUERY_COLOR}
     name = f"{drawing.maps.split} questions"
     crosses = _markers(query_places, numbers, marker, name, "a question", opacity=0.6)
     return [_answer_lines(drawing.maps, places, query_places)] * (drawing.queries == "answers") + [crosses]
@@ -177,33 +175,26 @@ def last_query_traces(query: PlacedQuery, places: np.ndarray, added: Sequence[st
     points = np.array([query.results[rank] for rank in ranks], dtype=np.int64)
     star = {"symbol": "star", "size": 24, "color": LAST_QUERY_COLOR, "line": {"color": "#fff", "width": 2}}
     rings = {"symbol": "circle-open", "size": RING, "color": LAST_QUERY_COLOR, "line": {"width": 2}}
-    shared = {"type": "scatter", "showlegend": False}
-    traces = [
-        shared
-        | {
-            "x": places[points, 0],
-            "y": places[points, 1],
-            "customdata": [point if point < first_added else added[point - first_added] for point in points.tolist()],
+    customdata = [point if point < first_added else added[point - first_added] for point in points.tolist()]
+
+    def trace(at: np.ndarray, marker: dict[str, Any], hover: str, texts: list[str], position: str, size: int) -> dict:
+        """Points (p, 2) with a text at each, in the color of the last query."""
+        return {
+            "type": "scatter",
+            "showlegend": False,
+            "x": at[:, 0],
+            "y": at[:, 1],
             "mode": "markers+text",
-            "text": [str(rank + 1) for rank in ranks],
-            "textposition": "top right",
-            "textfont": {"color": LAST_QUERY_COLOR, "size": 12, "shadow": "auto"},
-            "marker": rings,
-            "hovertemplate": "result %{text}<extra></extra>",
-        },
-        shared
-        | {
-            "x": place[:1],
-            "y": place[1:],
-            "mode": "markers+text",
-            "text": ["your search"],
-            "textposition": "bottom center",
-            "textfont": {"color": LAST_QUERY_COLOR, "size": 13, "shadow": "auto"},
-            "marker": star,
-            "hovertemplate": f"{escaped(query.title)}<extra></extra>",
-        },
-    ]
-    return Figure(traces).to_dict()["data"]
+            "text": texts,
+            "textposition": position,
+            "textfont": {"color": LAST_QUERY_COLOR, "size": size, "shadow": "auto"},
+            "marker": marker,
+            "hovertemplate": f"{hover}<extra></extra>",
+        }
+
+    ranked = trace(places[points], rings, "result %{text}", [str(rank + 1) for rank in ranks], "top right", 12)
+    asked = trace(place[None], star, escaped(query.title), ["your search"], "bottom center", 13)
+    return Figure([ranked | {"customdata": customdata}, asked]).to_dict()["data"]
 
 
 def group_names(names: Sequence[tuple[str, np.ndarray]], places: np.ndarray) -> dict[str, Any]:

@@ -192,10 +192,9 @@ class SearchCallbacks:
             else:
                 results = self.engine.search_encoded(self.engine.vectors_of(request.row), traced)
         small = query.image and formatting.small_copy(query.image)  # shown in a saved page, and never searched again
+        version = self.engine.index.folder.name
         answers = tuple(
-            LastQuery(
-                request.describe(asked), replace(asked, image=small), options, result, self.engine.index.folder.name
-            )
+            LastQuery(request.describe(asked), replace(asked, image=small), options, result, version)
             for asked, result in zip(request.queries, results, strict=True)
         )
         summary, *panels = self.side_by_side(request.example, answers) if several else self.panels(request, answers[0])

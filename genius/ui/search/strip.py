@@ -187,9 +187,8 @@ def initial_rank(answer: LastQuery) -> int | None:
 def items_by_row(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:
     """Item and thumbnail by row."""
     ordered = sorted(rows)
-    return {
-        row: (item, engine.index.thumbnail(row)) for row, item in zip(ordered, engine.index.items(ordered), strict=True)
-    }
+    found = zip(ordered, engine.index.items(ordered), strict=True)
+    return {row: (item, engine.index.thumbnail(row)) for row, item in found}
 
 
 def what_if_results(engine: Engine, result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
