@@ -51,10 +51,8 @@ def index_in_blocks(arguments: Arguments) -> None:
     candidates = CandidateTable.read(collection)
     encoder = Encoder.load(run.folder("encoder")).for_inference().to(arguments.device)
     source = features.facts(run, candidates.content_digest, arguments.settings.seed)
-    files = FeatureFiles.create(
-        run.path / "features" / "candidates", len(candidates), 1, encoder.dim, source, shard=BLOCK
-    )
-
+    folder = run.path / "features" / "candidates"
+    files = FeatureFiles.create(folder, len(candidates), 1, encoder.dim, source, shard=BLOCK)
     blocks = iter(range(-(-len(candidates) // files.shard_size)))
 
     def index_until(last: int) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from genius.collections.layout import TASKS
 from genius.collections.mbeir import BenchmarkRow, Collection
@@ -133,15 +132,11 @@ def class_outputs(outputs: np.ndarray, head: BridgedHead, pictures: int, views: 
     generator = torch.Generator().manual_seed(seed)
     rows, bias = head.classifier.cpu(), head.classifier_bias.cpu()
     c, t = rows.shape
-
-    def probabilities(values: Tensor) -> Tensor:
-        return ((values @ rows.T + bias) / head.temperature).softmax(-1)
-
     count, total, squares = torch.zeros(c), torch.zeros(t), torch.zeros(t)
     sums = torch.zeros(c, t)
     for start in range(0, len(outputs), BLOCK):
         block = torch.from_numpy(outputs[start : start + BLOCK].astype(np.float32))
-        shares = probabilities(block)
+        shares = ((block @ rows.T + bias) / head.temperature).softmax(-1)  # (b, c) probabilities
         count, sums = count + shares.sum(0), sums + shares.T @ block
         total, squares = total + block.sum(0), squares + block.square().sum(0)
     mean = total / len(outputs)

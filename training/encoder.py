@@ -128,9 +128,8 @@ def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) 
     pairs, swaps = splits[0], None
     if settings.modality_weight:
         swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
-    checkpoints = Checkpoints(
-        arguments.run, "encoder", settings, seed, pairs.training_digest, candidates.content_digest
-    )
+    digests = pairs.training_digest, candidates.content_digest
+    checkpoints = Checkpoints(arguments.run, "encoder", settings, seed, *digests)
     if settings.locked.enabled:
         heads = LockedEncoder(encoder, settings.locked.input_dropout)
         loader = LockedLoader(collection, splits, arguments, heads, swaps)

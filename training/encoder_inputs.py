@@ -41,18 +41,14 @@ class Inputs:
     pixels: Tensor  # (local i, 3, s, s), or the outputs of a locked tower
     tokens: Tensor  # (local t, n), or the outputs of a locked tower
 
-    def features(self, encoder: Encoder) -> Features:
-        """Encode the slice and gather the features of all b from the processes, with gradients."""
+    def embedding(self, encoder: Encoder) -> Tensor:
+        """Encode the slice and gather all b from the processes: (b, d) normalized embeddings, with gradients."""
         images, texts = len(self.pixels), len(self.tokens)
         position = torch.arange(max(images, texts))
         local = encoder(self.pixels, position < images, self.tokens, position < texts)
         of_images = gather_masked(local.image[:images], self.image_mask)
         of_texts = gather_masked(local.text[:texts], self.text_mask)
-        return Features(of_images, of_texts, self.image_mask, self.text_mask)
-
-    def embedding(self, encoder: Encoder) -> Tensor:
-        """(b, d) normalized embeddings of all b, with gradients."""
-        return self.features(encoder).embedding()
+        return Features(of_images, of_texts, self.image_mask, self.text_mask).embedding()
 
 
 @dataclass
@@ -182,11 +178,8 @@ class InputLoader:
                 no_swaps = np.full(len(positives), OWN_INSTRUCTION)
                 yield query, self._unopened(positives, no_swaps, images, texts, rng, training)
 
-        def paths(step: tuple[Unopened, Unopened]) -> list[str]:
-            return step[0].paths + step[1].paths
-
-        # opened while the model computes
-        for (query, target), squares, _ in load_images(unopened(), paths, self.open, self.workers):
+        opened = load_images(unopened(), lambda step: step[0].paths + step[1].paths, self.open, self.workers)
+        for (query, target), squares, _ in opened:  # while the model computes
             images = len(query.paths)
             yield self._opened(query, squares[:images]), self._opened(target, squares[images:])
 

@@ -123,8 +123,8 @@ def images_of_candidates(
     return partial(look_up, row, lambda rows: files.features(rows).image)
 
 
-def share_features(run: Run, path: Path) -> Run:
-    """The run at `path`, with the features of `run`, without those of its fusion, and at last its encoder.
+def share_features(run: Run, path: Path) -> None:
+    """Give the run at `path` the features of `run`, without those of its fusion, and at last its encoder.
 
     All are linked, so they stay if those of `run` are computed again meanwhile.
     """
@@ -136,9 +136,7 @@ def share_features(run: Run, path: Path) -> Run:
                 (mirrored / file.name).unlink(missing_ok=True)
                 link_or_copy(file, mirrored / file.name)
         write_json(mirrored / "progress.json", read_progress(folder) | {"fusion": None})
-    side = Run(path)
-    side.publish("encoder", partial(link_files, run.folder("encoder")))
-    return side
+    Run(path).publish("encoder", partial(link_files, run.folder("encoder")))
 
 
 def feature_folders(run: Run) -> list[Path]:

@@ -53,9 +53,8 @@ def adamw(
         if parameter.requires_grad:
             (decayed if decay_all or is_matrix else others).append(parameter)
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(
-        [group for group in groups if group["params"]], lr=learning_rate, betas=betas, eps=EPS, **options
-    )
+    used = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(used, lr=learning_rate, betas=betas, eps=EPS, **options)
 
 
 def bf16_where_fast(device: torch.device | str, requested: bool) -> torch.autocast:

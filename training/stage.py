@@ -104,14 +104,13 @@ def only_trainer(run: Path) -> Iterator[None]:
     with ExitStack() as lock:
         refusal = None
         if is_main():
+            made = [folder for folder in (run, *run.parents) if not folder.exists()]
             try:
-                made = [folder for folder in (run, *run.parents) if not folder.exists()]
-                try:
-                    run.mkdir(parents=True, exist_ok=True)
-                except OSError as error:
-                    raise UserError(f"{run} cannot be made ({error.strerror}); name another directory") from None
+                run.mkdir(parents=True, exist_ok=True)
                 lock.enter_context(write_lock(run))
                 lock.callback(remove_empty, made)
+            except OSError as error:
+                refusal = UserError(f"{run} cannot be made ({error.strerror}); name another directory")
             except UserError as error:
                 refusal = error
         if refusal := broadcast_object(refusal):

@@ -27,10 +27,6 @@ from genius.search.checks import MAX_BEAMS
 MODULE = "genius.evaluation"
 
 
-def parse_rows(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
-
-
 def build_parser() -> argparse.ArgumentParser:
     parser = evaluation_parser(MODULE, __doc__)
     sizes = "beam sizes: the largest for the tables, all for the sweep (default: %(default)s)"
@@ -40,7 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     answerable = "leave out queries without a positive in the index, where it holds one pool of the collection"
     parser.add_argument("--answerable", action="store_true", help=answerable)
     rows = "only these benchmark rows: TASK:DATASET, such as 0:mscoco, or DATASET for all of its tasks"
-    parser.add_argument("--rows", type=parse_rows, default=(), metavar="ROW,ROW,…", help=rows)
+    parser.add_argument("--rows", default="", metavar="ROW,ROW,…", help=rows)
     items = "only the pools of all items, or only those of the split's: all or SPLIT"
     parser.add_argument("--items", default="", metavar="ITEMS", help=items)
     add_decoder_dtype(parser)
@@ -50,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: list[str]) -> None:
     given = build_parser().parse_args(arguments)
     given.beams = parse_integers(given.beams, "--beams", 1, MAX_BEAMS)
+    given.rows = tuple(filter(None, given.rows.split(",")))
     options = options_of(EvaluationOptions, given)
     engine, collection = opened(given, given.decoder_dtype)
     run, name = given.run.resolve().name, collection.root.resolve().name

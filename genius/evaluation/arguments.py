@@ -103,8 +103,3 @@ def parse_integer(option: str, least: int, text: str) -> int:
     if value < least:
         raise UserError(f"{option} {text}: expected an integer of at least {least}")
     return value
-
-
-def parse_positive(option: str, text: str) -> int:
-    """As `parse_integer`, at least 1."""
-    return parse_integer(option, 1, text)

@@ -166,12 +166,6 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
     return text + f" {unknown:,} judgments name items that are not in the index." * bool(unknown)
 
 
-def compared_kinds(kinds: list[PoolKind], split: str) -> list[PoolKind]:
-    """The pools that the paper's tables are compared with: those of the split alone, as M-BEIR's, if there are any."""
-    items = split if any(kind.items == split for kind in kinds) else kinds[0].items
-    return [kind for kind in kinds if kind.items == items]
-
-
 def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Health of all codes, and agreement with the factors of the candidates, which are rows of the index."""
     if len(candidates) > MAX_FACTOR_ITEMS:

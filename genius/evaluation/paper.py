@@ -28,7 +28,7 @@ from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation import NOTES
 from genius.evaluation.arguments import command_line
-from genius.evaluation.evaluate import Evaluation, compared_kinds
+from genius.evaluation.evaluate import Evaluation
 from genius.evaluation.figures import PoolFigures, RowFigures
 from genius.metrics.hit_rate import USUAL_CUT, wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
@@ -128,8 +128,9 @@ def paper_tables(evaluation: Evaluation) -> list[Table]:
 
 def _compared_pools(evaluation: Evaluation, scope: str) -> list[PoolFigures]:
     """The pool of this scope that is compared with the paper's, M-BEIR's test pools: of the split, if it has any."""
-    kinds = compared_kinds([pool.kind for pool in evaluation.pools], evaluation.options.split)
-    return [pool for pool in evaluation.pools if pool.kind in kinds and pool.kind.scope == scope]
+    pools, split = evaluation.pools, evaluation.options.split
+    items = split if any(pool.kind.items == split for pool in pools) else pools[0].kind.items
+    return [pool for pool in pools if pool.kind == (scope, items)]
 
 
 def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) -> list[Table]:

@@ -29,17 +29,13 @@ def report_of(
     """trained: what the run learned from, see `trained_on`; the collection, if it is empty."""
     headline, *others = evaluation.pools
     tables = [hit_table(headline), *paper_tables(evaluation), ladder_table(headline), averages_table(evaluation.pools)]
-    if headline.average.differences:
-        tables.append(differences_table(evaluation.pools))
-    if headline.rows[0].phrasings:
-        tables.append(phrasings_table(headline))
+    tables += [differences_table(evaluation.pools)] if headline.average.differences else []
+    tables += [phrasings_table(headline)] if headline.rows[0].phrasings else []
     sizes = evaluation.sweep(headline.kind)
-    if len(sizes) > 1:
-        tables.append(sweep_table(sizes))
+    tables += [sweep_table(sizes)] if len(sizes) > 1 else []
     tables += [targets_table(headline), beams_table(evaluation.pools)]
-    if evaluation.health:
-        tables.append(health_table(evaluation.health))
-    tables += factor_tables(evaluation)
+    tables += [health_table(evaluation.health)] if evaluation.health else []
+    tables += factor_tables(evaluation.factors) if evaluation.factors else []
     tables += [times_table(evaluation.pools), bytes_table(evaluation.code_sizes, evaluation.dim)]
     for pool in others:
         tables += [hit_table(pool), ladder_table(pool)]
@@ -202,20 +198,17 @@ def health_table(health: dict) -> Table:
     return Table("Codes in use", columns, rows, note)
 
 
-def factor_tables(evaluation: Evaluation) -> list[Table]:
+def factor_tables(factors: Sequence[dict]) -> list[Table]:
     """How much the codes of each level say about known factors of the items."""
-    if not evaluation.factors:
-        return []
-    levels = [level["level"] for level in evaluation.factors[0]["levels"]]
-    shuffled = max(abs(level["shuffled"]) for row in evaluation.factors for level in row["levels"])
+    levels = [level["level"] for level in factors[0]["levels"]]
+    shuffled = max(abs(level["shuffled"]) for row in factors for level in row["levels"])
     baseline = f" With the factor shuffled ({SHUFFLES} times, mean) no entry is beyond ±{shuffled:.3f}."
     columns = [Column("factor"), Column("items"), Column("values")]
     columns += [Column(f"level {level}", digits=2) for level in levels]
     tables = []
     for figure in FACTOR_FIGURES:
         rows = [
-            [row["factor"], row["items"], row["values"], *(level[figure] for level in row["levels"])]
-            for row in evaluation.factors
+            [row["factor"], row["items"], row["values"], *(level[figure] for level in row["levels"])] for row in factors
         ]
         title = REPORTED_AS + figure.replace("_", " ")
         tables.append(Table(title, columns, rows, NOTES[f"factors_{figure}"] + baseline * (figure == "alone")))

@@ -103,9 +103,8 @@ class IDDecoder(SavedModule):
         self.t5: Any = T5ForConditionalGeneration(T5Config(**sizes))  # Any: torch knows no types of submodules
         for level, size in enumerate(config.code_sizes):
             self.register_buffer(f"codebook_{level}", torch.zeros(size, config.dim))
-        self.log_scales = nn.Parameter(
-            torch.full((config.levels,), config.geometry_scale).log(), requires_grad=config.geometry
-        )
+        scales = torch.full((config.levels,), config.geometry_scale)
+        self.log_scales = nn.Parameter(scales.log(), requires_grad=config.geometry)
 
     @property
     def codebooks(self) -> list[Tensor]:
@@ -124,9 +123,8 @@ class IDDecoder(SavedModule):
         embedding = self.t5.shared.weight
         for offset, copy, codebook in zip(self.config.offsets, self.codebooks, quantizer.codebooks, strict=True):
             copy.copy_(codebook)
-            embedding[offset : offset + len(codebook)] = (
-                projection(F.normalize(codebook, dim=-1)) * self.config.embedding_scale
-            )
+            projected = projection(F.normalize(codebook, dim=-1))
+            embedding[offset : offset + len(codebook)] = projected * self.config.embedding_scale
 
     def forward(self, z: Tensor, codes: Tensor) -> Tensor:
         """Teacher-forced logits of each code given those before it: z (b, d), codes (b, M) -> (b, M, V)."""

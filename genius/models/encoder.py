@@ -170,9 +170,8 @@ class Encoder(nn.Module):
             },
         }
         if residual:
-            model["residual_heads"] = {
-                name: getattr(settings, name) for name in ("hidden", "image_dropout", "text_dropout")
-            }
+            of_heads = ("hidden", "image_dropout", "text_dropout")
+            model["residual_heads"] = {name: getattr(settings, name) for name in of_heads}
         if settings.bridge and (labels := classes_of(classifier)):
             model["bridge"] = {
                 "labels": labels,
@@ -269,12 +268,9 @@ class Encoder(nn.Module):
 
         pixels (images, 3, s, s) and tokens (texts, n) of the inputs that have them; masks (b,) bool: which inputs do.
         """
-        return Features(
-            self.encode_present(self._encode_images, pixels, image_mask),
-            self.encode_present(self._encode_texts, tokens, text_mask),
-            image_mask,
-            text_mask,
-        )
+        of_images = self.encode_present(self._encode_images, pixels, image_mask)
+        of_texts = self.encode_present(self._encode_texts, tokens, text_mask)
+        return Features(of_images, of_texts, image_mask, text_mask)
 
     @property
     def _groups_inputs(self) -> bool:

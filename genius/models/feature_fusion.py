@@ -76,9 +76,8 @@ class FeatureFusionEncoder(Encoder):
         present = text_mask(tokens)
         texts = text_tokens(self.clip, tokens[:, : present.shape[1]])
         present = torch.cat([present.new_ones(image_tokens.shape[:2]), present], dim=1)
-        states = self.fusion(
-            inputs_embeds=torch.cat([image_tokens, texts], dim=1), attention_mask=present.long()
-        ).last_hidden_state
+        everything = torch.cat([image_tokens, texts], dim=1)
+        states = self.fusion(inputs_embeds=everything, attention_mask=present.long()).last_hidden_state
         return (states * present[..., None]).sum(1) / present.sum(1, keepdim=True)
 
     def _image_tokens(self, pixels: Tensor, mask: Tensor) -> Tensor:

@@ -34,16 +34,12 @@ def fold_batch_norms(tower: nn.Module) -> int:
         if batch_norm.running_mean is None or called.count(first) > 1 or called.count(second) > 1:
             continue
         tower.set_submodule(first, fuse_conv_bn_eval(convolution, batch_norm))
-        tower.set_submodule(second, after_norm(batch_norm))
+        remaining: nn.Module = nn.Identity()  # of what the batch norm does
+        if isinstance(batch_norm, BatchNormAct2d):  # timm's, which applies dropout and the activation
+            remaining = nn.Sequential(batch_norm.drop, batch_norm.act)
+        tower.set_submodule(second, remaining)
         folded += 1
     return folded
-
-
-def after_norm(batch_norm: nn.BatchNorm2d) -> nn.Module:
-    """What a batch norm does once its arithmetic is folded: timm's applies dropout and the activation."""
-    if isinstance(batch_norm, BatchNormAct2d):
-        return nn.Sequential(batch_norm.drop, batch_norm.act)
-    return nn.Identity()
 
 
 class Tracer(fx.Tracer):

@@ -145,7 +145,10 @@ class ResidualQuantizer(SavedModule):
                 code = self._nearest(level, residual, modality)
             codeword = codebook[code]  # (b, d)
             losses.append(F.mse_loss(residual, codeword))
-            quantized = quantized + self._pass_gradient(residual, codeword)
+            # the codewords, whose gradient reaches the residual, by straight-through or rotation
+            straight = self.config.gradient == "straight_through"
+            passed = residual + (codeword - residual).detach() if straight else rotate(residual, codeword)
+            quantized = quantized + passed
             if self.training and not self._is_classified(level):
                 self._update_ema(level, residual.detach(), code)
             residual = residual - codeword
@@ -167,12 +170,6 @@ class ResidualQuantizer(SavedModule):
     def _is_classified(self, level: int) -> bool:
         """Whether the code of this level is read by the classifier, and its codewords are zero."""
         return level == 0 and self.config.modality_code == "classifier"
-
-    def _pass_gradient(self, residual: Tensor, codeword: Tensor) -> Tensor:
-        """The codewords (b, d), by straight-through or rotation: their gradient reaches the residual."""
-        if self.config.gradient == "straight_through":
-            return residual + (codeword - residual).detach()
-        return rotate(residual, codeword)
 
     @torch.no_grad()
     def _update_ema(self, level: int, residual: Tensor, code: Tensor) -> None:

@@ -65,13 +65,9 @@ def beam_search(
         if level == 0:
             first_log_probs = scores.log_probs
         continuations = _continuations(prefixes, trie, scores, level)  # (c,)
-        best = best_positions(  # (b, v or more) positions
-            continuations.score,
-            trie.lowest(continuations.node),
-            continuations.query,
-            len(prefixes.query),
-            beams * TRACE_FACTOR if trace else beams,
-        )
+        lowest, queries = trie.lowest(continuations.node), len(prefixes.query)
+        width = beams * TRACE_FACTOR if trace else beams
+        best = best_positions(continuations.score, lowest, continuations.query, queries, width)  # (b, v or more)
         recorder.record_level(prefixes, continuations, best)
         prefixes = prefixes.extend(continuations, best[:, :beams])
         if level < trie.levels - 1 and not settle:

@@ -66,15 +66,9 @@ class Prefixes(NamedTuple):
 
     def extend(self, continuations: Continuations, best: Tensor) -> "Prefixes":
         """The prefixes of the next level; best (b, v) positions in `continuations`."""
-        parent = continuations.beam[best]
-        return Prefixes(
-            self.query,
-            continuations.node[best],
-            continuations.score[best],
-            self.log_prob.gather(1, parent) + continuations.log_prob[best],
-            parent,
-            continuations.code[best],
-        )
+        chosen = Continuations(*(values[best] for values in continuations))
+        log_prob = self.log_prob.gather(1, chosen.beam) + chosen.log_prob
+        return Prefixes(self.query, chosen.node, chosen.score, log_prob, chosen.beam, chosen.code)
 
     def select(self, queries: Tensor) -> "Prefixes":
         """Those of some queries; queries (b,) bool."""
@@ -99,11 +93,8 @@ class Recorder:
         """
         self._level += 1
         self._scored[prefixes.query] += prefixes.node.shape[1]
-        if self._traces is not None:
-            self._trace_level(prefixes, continuations, best)
-
-    def _trace_level(self, prefixes: Prefixes, continuations: Continuations, best: Tensor) -> None:
-        assert self._traces is not None
+        if self._traces is None:
+            return
         log_valid = self._log_valid(prefixes, continuations)
         for i, query in enumerate(prefixes.query.tolist()):
             shown = best[i, : TRACE_FACTOR * self._beams]

@@ -15,9 +15,6 @@ from genius.index import update
 from genius.index.item_source import ItemSource, uploaded_items
 from genius.index.update import Added, Models, Removed
 from genius.locks import write_lock
-from genius.models.encoder import Encoder
-from genius.models.fusion import Fusion
-from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.search.engine import Engine
 
@@ -35,13 +32,9 @@ class Editor:
         """engine: of this run; its models encode new items. copy: where a working copy is made at the first change, to
         which all changes go; None: they go to the run itself."""
         self.run, self.engine, self.copy = run, engine, copy
-        self._models = Models(
-            cast(Encoder, _OnEngineThread(engine.encoder, engine)),
-            cast(Fusion, _OnEngineThread(engine.fusion, engine)),
-            cast(ResidualQuantizer, _OnEngineThread(engine.quantizer, engine)),
-            BATCH,
-            engine.run,
-        )
+        models = engine.encoder, engine.fusion, engine.quantizer
+        encoder, fusion, quantizer = (cast(Any, _OnEngineThread(model, engine)) for model in models)
+        self._models = Models(encoder, fusion, quantizer, BATCH, engine.run)
 
     @property
     def has_copy(self) -> bool:

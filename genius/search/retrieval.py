@@ -34,9 +34,8 @@ class EncodedQueries:
 
     def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""
-        return EncodedQueries(
-            self.features and self.features.select(rows), self.embeddings[rows], self.z[rows], self.milliseconds
-        )
+        features = self.features and self.features.select(rows)
+        return EncodedQueries(features, self.embeddings[rows], self.z[rows], self.milliseconds)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ Tables with S are those of the supplement; published figures of S7, S8 and S9 ar
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,9 +190,8 @@ TABLES = {
 DEFAULT_TABLES = tuple(number for number in TABLES if number not in ("S8", "S9"))
 
 
-def chosen_tables(numbers: Iterable[str]) -> list[AblationTable]:
+def chosen_tables(numbers: Collection[str]) -> list[AblationTable]:
     """Raises UserError for an unknown table."""
-    numbers = list(numbers)
     if unknown := [number for number in numbers if number not in TABLES]:
         raise UserError(f"--tables: there is no table {unknown[0]!r}; choose from {', '.join(TABLES)}")
     return [TABLES[number] for number in numbers]

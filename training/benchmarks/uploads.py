@@ -20,7 +20,6 @@ import base64
 import html
 import random
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ from genius.collections.images import open_image, thumbnail
 from genius.collections.sources import Record, read_source
 from genius.commands import command_parser
 from genius.errors import UserError
-from genius.evaluation.arguments import add_device, add_seed, parse_positive
+from genius.evaluation.arguments import add_device, add_number, add_seed
 from genius.evaluation.match import match_table
 from genius.evaluation.paper import read_published as read_table
 from genius.index.store import Index
@@ -67,8 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("run", type=Path, help="a directory made by python -m training")
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of the public sets")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where sheets are written (default: none)")
-    limit = partial(parse_positive, "--limit")
-    parser.add_argument("--limit", type=limit, default=200, help="photographs of Flickr8k (default: %(default)s)")
+    add_number(parser, "--limit", default=200, help="photographs of Flickr8k (default: %(default)s)")
     add_seed(parser, "all samples")
     add_device(parser)
     options = parser.parse_args(argv)
@@ -247,9 +245,8 @@ def measure_similar(engine: Engine, data: Path, sets: dict[str, list[Record]], s
         found = [result.hits for result in search(engine, queries)]
         right = [[bool(hit.item.image) and category(hit.item) in categories for hit in hits] for hits in found]
         of_first_5 = float(np.mean([hit for hits in right for hit in hits[:5]] or [0.0]))
-        rows.append(
-            [entry["set"], entry["values"], entry["categories"], inside, len(sample), *rates(right, seed), of_first_5]
-        )
+        asked = [entry["set"], entry["values"], entry["categories"], inside, len(sample)]
+        rows.append([*asked, *rates(right, seed), of_first_5])
     names = ("set", "uploaded", "category in the pool", "pictures of it", "uploads")
     columns = [*map(Column, names), *(Column(f"hit@{k}", "%") for k in CUTS), Column("of the first 5", "%")]
     note = (

@@ -95,10 +95,8 @@ class Generate:
             output_scores=True,
         )
         codes = output.sequences[:, 1:].cpu() - self._offsets  # after the start token
-        return (
-            codes.view(len(features), self._beams, config.levels),
-            output.sequences_scores.cpu().view(len(features), self._beams),
-        )
+        shape = len(features), self._beams
+        return codes.view(*shape, config.levels), output.sequences_scores.cpu().view(shape)
 
 
 def trie_callback(pool: Pool, decoder: IDDecoder) -> AllowedTokens:
@@ -156,7 +154,6 @@ def scan(whole: bool, setup: Setup) -> System:
     table = setup.pool.table
     scanning = Scan(setup.pool, Codewords(setup.workload.decoder.codebooks))
     compiling(table.code_sizes).result()
-
     scanned = scanning.best if whole else scanning.near
 
     def search(queries: EncodedQueries) -> np.ndarray:
@@ -184,10 +181,8 @@ def residual_quantizer(setup: Setup) -> System:
         index.rq.pack_codes(len(codes), codes_at, packed_at, -1, norms_at)
     faiss.copy_array_to_vector(packed.ravel(), index.codes)
     index.ntotal = setup.items
-    return System(
-        lambda queries: table.rows[index.search(queries.z.cpu().numpy(), min(SCANNED, setup.items))[1]],
-        index.code_size + table.rows.itemsize,
-    )
+    size, k = index.code_size + table.rows.itemsize, min(SCANNED, setup.items)
+    return System(lambda queries: table.rows[index.search(queries.z.cpu().numpy(), k)[1]], size)
 
 
 def flat(embeddings: np.ndarray) -> System:
@@ -196,14 +191,8 @@ def flat(embeddings: np.ndarray) -> System:
         index = faiss.IndexFlatIP(embeddings.shape[1])
         add_all(index, embeddings)
         return by_faiss(index, "", (0,))[0]
-    return System(
-        lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], 2.0 * embeddings.shape[1]
-    )
-
-
-def hnsw(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
-    """One for each value of efSearch."""
-    return by_faiss(build_hnsw(embeddings), "efSearch", values)
+    size = 2.0 * embeddings.shape[1]
+    return System(lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], size)
 
 
 def ivf_pq(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
@@ -237,7 +226,7 @@ SYSTEMS: dict[str, Callable[[Setup], System]] = {  # name in reports -> builds i
     "both": partial(by_ids, "both", True),
     "residual quantizer": residual_quantizer,
     "flat": lambda setup: flat(setup.embeddings),
-    "HNSW": lambda setup: hnsw(setup.embeddings, (64,))[0],
+    "HNSW": lambda setup: by_faiss(build_hnsw(setup.embeddings), "efSearch", (64,))[0],
     "IVF-PQ": lambda setup: ivf_pq(setup.embeddings, (16,))[0],
 }
 DENSE = ("flat", "HNSW", "IVF-PQ")  # the others read IDs
@@ -267,5 +256,6 @@ def dense_of_run(engine: Engine) -> dict[str, System]:
     embeddings = engine.index.embeddings
     systems = {"flat": flat(embeddings)}
     if len(embeddings) <= MAX_IN_MEMORY:
-        systems |= zip((f"HNSW, efSearch {value}" for value in EF_SEARCH), hnsw(embeddings, EF_SEARCH))
+        hnsw = by_faiss(build_hnsw(embeddings), "efSearch", EF_SEARCH)
+        systems |= zip((f"HNSW, efSearch {value}" for value in EF_SEARCH), hnsw)
     return systems | dict(zip((f"IVF-PQ, nprobe {value}" for value in PROBES), ivf_pq(embeddings, PROBES)))
