@@ -228,8 +228,10 @@ def link_ranker(run: Run, collection: Collection) -> None:
 
     What it knows of a foreign folder is the kind that is asked for; among items of one kind cosine orders better.
     """
-    photos, kinds = photo_run(), {item.modality for item in collection.all_candidates()}
-    if len(kinds) > 1 and not run.has(ranker.PART) and run.digest("decoder") == photos.digest("decoder"):
+    photos = photo_run()
+    if run.has(ranker.PART) or run.digest("decoder") != photos.digest("decoder"):
+        return
+    if len({item.modality for item in collection.all_candidates()}) > 1:
         link_part(run, photos, ranker.PART)
 
 

@@ -68,8 +68,8 @@ def answered(
         for batch in queries.opened(collection, BATCH):
             positives = [query.positives for query in islice(labeled, len(batch))]
             nothing = showing_nothing(batch, rng) if emptied and Modality.TEXT in queries.targets else []
-            asked = [*batch, *nothing]
-            for query, result, right in zip(asked, engine.search(asked), [*positives, *[()] * len(nothing)]):
+            asked, answers = [*batch, *nothing], [*positives, *[()] * len(nothing)]
+            for query, result, right in zip(asked, engine.search(asked), answers, strict=True):
                 if result.hits:
                     is_right = any(hit.item.id in right for hit in result.hits[:FIRST])
                     found.append(Answered(kind_of(query, result), signals(result), is_right))
