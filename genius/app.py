@@ -142,6 +142,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for name in PROXIES:  # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
             os.environ.pop(name, None)
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
+        from genius.search.batching import leave_cores_to_engines
         from genius.search.engine import Engine
         from genius.ui.common.context import ServedRun
         from genius.ui.monitoring import SERVER_LOG, configure_logs
@@ -165,6 +166,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         configure_logs(options.log_json)
         keep_freed_memory(shared=True)
+        leave_cores_to_engines()
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
         policy = Policy(options.editable or own, working_copies is not None, hosts, tuple(options.embed_in))
         listening = options.host, options.port, options.root_path

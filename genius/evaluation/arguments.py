@@ -15,6 +15,7 @@ from genius.errors import UserError
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import DECODER_DTYPES
+from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 
 Options = TypeVar("Options")
@@ -38,8 +39,9 @@ def evaluation_parser(module: str, doc: str) -> argparse.ArgumentParser:
 
 
 def opened(given: argparse.Namespace, decoder_dtype: str = DECODER_DTYPES[0]) -> tuple[Engine, Collection]:
-    """What the arguments of `evaluation_parser` name. The process keeps its memory from now on."""
+    """What the arguments of `evaluation_parser` name. The process keeps its memory and its cores for the engine."""
     keep_freed_memory()
+    leave_cores_to_engines()
     return Engine.load(given.run, given.device, decoder_dtype), collection_of(given.run, given.collection)
 
 

@@ -151,7 +151,7 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
     index, beams, queries = engine.index, options.beams[-1], sum(map(len, sets))
     limit = f", at most {options.limit} per row" if options.limit else ""
     answerable = ", those with a positive in the index" if options.answerable else ""
-    machine = f"{engine.device.type}, {torch.get_num_threads()} threads"
+    machine = f"{engine.device.type}, {engine.batcher.call(torch.get_num_threads)} threads"
     if engine.device.type == "cuda":
         machine = torch.cuda.get_device_name(engine.device)
     text = (

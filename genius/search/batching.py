@@ -13,16 +13,22 @@ need no lock and the device holds one batch at a time.
   started is finished.
 - *Errors.* When a batch of several requests fails, each request is run again alone, so an exception reaches only the
   caller whose queries raise it.
+- *Cores.* OpenMP keeps a team of threads for every thread that ever ran a parallel loop of torch. They wait for the
+  next loop by spinning while all teams have no more threads than there are cores; with a second team the system must
+  wake them for each loop, and a query takes twice as long. So the engines of a process share one thread.
 """
 
+import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any, TypeVar
+
+import torch
 
 Queued = TypeVar("Queued")
 Options = TypeVar("Options")
@@ -33,13 +39,12 @@ PAUSE = 0.001  # seconds
 
 
 class Batcher:
-    """Runs work on a thread of its own, which ends with the `Batcher`."""
+    """Runs work on a thread of its own."""
 
     def __init__(self):
-        self._requests: SimpleQueue[_Request | None] = SimpleQueue()  # None: no more will come
+        self._requests: SimpleQueue[_Request] = SimpleQueue()
         self._thread = threading.Thread(target=_serve, args=(self._requests,), name="engine", daemon=True)
         self._thread.start()
-        weakref.finalize(self, self._requests.put, None)
 
     def run(
         self, work: Work[Queued, Options, Answer], queries: Sequence[Queued], options: Options, size: int
@@ -80,23 +85,37 @@ class _Request:
     future: Future = field(default_factory=Future)
 
 
-def _serve(requests: SimpleQueue[_Request | None]) -> None:
-    """The thread. It refers to the queue alone, so between two batches it keeps no engine alive."""
+@lru_cache(1)
+def engine_thread() -> Batcher:
+    """The thread that runs the models of all engines of this process."""
+    return Batcher()
+
+
+os.register_at_fork(after_in_child=engine_thread.cache_clear)  # a forked process lacks the thread
+
+
+def leave_cores_to_engines() -> None:
+    """Torch computes on one core in all threads but that of the engines, also in threads that start later.
+
+    It changes the whole process: for programs that serve, not for library functions.
+    """
+    engine_thread().call(torch.get_num_threads)  # each thread keeps what torch says when it asks first
+    torch.set_num_threads(1)
+
+
+def _serve(requests: SimpleQueue[_Request]) -> None:
+    """The thread. Between two batches it refers to no request, so it keeps no engine alive."""
     waiting: list[_Request] = []
-    while _receive(requests, waiting):
+    while True:
+        _receive(requests, waiting)
         if _work_on(_next_batch(waiting)) > 1:
             time.sleep(PAUSE)
 
 
-def _receive(requests: SimpleQueue[_Request | None], waiting: list[_Request]) -> bool:
-    """Move all requests from the queue to `waiting`, at least one. False if no more will come: none waits then, for
-    whoever waits holds the Batcher."""
+def _receive(requests: SimpleQueue[_Request], waiting: list[_Request]) -> None:
+    """Move all requests from the queue to `waiting`, at least one."""
     while not waiting or not requests.empty():
-        request = requests.get()
-        if request is None:
-            return False
-        waiting.append(request)
-    return True
+        waiting.append(requests.get())
 
 
 def _next_batch(waiting: list[_Request]) -> list[_Request]:

@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,7 @@ from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, Query, SearchOptions, SearchResult
-from genius.search.batching import Batcher
+from genius.search.batching import engine_thread
 from genius.search.checks import (
     ResolvedOptions,
     check_prefix,
@@ -68,9 +69,9 @@ class BatchOptions:
 class Engine:
     """A run, ready to search; any number of threads may share it.
 
-    Models run on one thread, which decodes together the queries that wait at the same time (batching.py). So the
-    memory of all searches is that of one batch: with 50 beams and T5-small about 20 MB per query (8.7 MB of keys and
-    values, 1.6 MB of logits and activations, up to 10 MB of continuations), 32 queries at once.
+    The models of all engines run on one thread, which decodes together the queries of a run that wait at the same time
+    (batching.py). So the memory of all searches is that of one batch: with 50 beams and T5-small about 20 MB per query
+    (8.7 MB of keys and values, 1.6 MB of logits and activations, up to 10 MB of continuations), 32 queries at once.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Engine:
         self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
         self.match_words = MatchWords(run)
         self.versions = Versions(index, self.device, run)
-        self.batcher = Batcher()  # whose thread runs the models
+        self.batcher = engine_thread()
 
     @classmethod
     def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> "Engine":
@@ -112,6 +113,11 @@ class Engine:
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
+        with ThreadPoolExecutor(1, "load") as loader:  # OpenMP's threads end with it; batching.py says why they should
+            return loader.submit(cls._load, run, device, decoder_dtype).result()
+
+    @classmethod
+    def _load(cls, run: Path | str, device: str | None, decoder_dtype: str) -> "Engine":
         chosen, opened = usable_device(device), Run(local_run(run))
         folder = opened.folder
         quantizer = load_quantizer(folder("quantizer"))

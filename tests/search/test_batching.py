@@ -184,21 +184,27 @@ def test_an_interrupted_caller_withdraws_its_queries(batcher, interruptible):
     assert [queries for _, queries in device.batches] == [[0], [1]]
 
 
-def test_the_thread_ends_with_its_owner_and_keeps_nothing_alive():
+def test_the_thread_keeps_nothing_alive(batcher):
     class Owner:
-        def __init__(self):
-            self.batcher = Batcher()
-
         def work(self, queries: list[int], options: str) -> list[int]:
             return queries
 
     owner = Owner()
-    owner.batcher.run(owner.work, [1], "", size=4)
-    thread, gone = owner.batcher._thread, weakref.ref(owner)
+    batcher.run(owner.work, [1], "", size=4)
+    gone = weakref.ref(owner)
     del owner
     wait_until(lambda: gone() is None)  # no cycle: without the garbage collector
-    thread.join(TIMEOUT)
-    assert not thread.is_alive()
+
+
+def test_all_engines_of_a_process_share_a_thread_which_keeps_the_cores_where_others_leave_them():
+    program = (
+        "import threading, torch; from genius.search import batching\n"
+        "torch.set_num_threads(3); batching.leave_cores_to_engines()\n"
+        "started = threading.Thread(target=lambda: print(torch.get_num_threads())); started.start(); started.join()\n"
+        "print(torch.get_num_threads(), batching.engine_thread().call(torch.get_num_threads))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True)
+    assert ended.stdout.split() == ["1", "1", "3"], ended.stderr
 
 
 def test_work_may_run_more_work(batcher):

@@ -41,6 +41,7 @@ from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
 from genius.runtime import keep_freed_memory
 from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResult, source_fields
+from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 from genius.search.match import FIRST
 from training.caption_words import is_right, words
@@ -71,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add_device(parser)
     options = parser.parse_args(argv)
     keep_freed_memory()
+    leave_cores_to_engines()
     engine = Engine.load(options.run, options.device)
     sets = held_out_records(options.data, engine.index)
     if not sets.get("flickr8k"):

@@ -48,6 +48,7 @@ from genius.models.decoder import DecoderConfig
 from genius.reports import Report, version
 from genius.run import is_run
 from genius.runtime import keep_freed_memory, usable_device
+from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 
 LIMIT = 50  # test queries of each (task, dataset) row
@@ -81,6 +82,7 @@ def main(arguments: Sequence[str]) -> None:
             f"{options.out} is a run; write to {options.out / 'reports'}, and measure the run by: --run {options.out}"
         )
     keep_freed_memory()
+    leave_cores_to_engines()
     engine = queries = None
     if options.run:  # what is wrong with the run is said before hours of uniform IDs
         engine = Engine.load(options.run, options.device, options.decoder_dtype)

@@ -17,6 +17,8 @@ import faiss
 import torch
 import transformers
 
+from genius.search.batching import engine_thread
+
 Queries = TypeVar("Queries")
 Times = list[float]  # milliseconds per query of each round
 
@@ -37,20 +39,23 @@ def measure_in_turns(
     draw_queries: (batch size, round) -> queries. A system returns when its results are complete; each answers one
     query of round 0 first, which is not timed.
     """
-    names = list(systems)
-    spent: dict[str, list[float]] = {name: [] for name in systems}  # seconds
-    for search in systems.values():
-        search(draw_queries(1, 0))
-    for number in range(1, rounds + 1):
-        queries = draw_queries(batch, number)
-        names = names[1:] + names[:1]
-        for name in names:
-            if len(spent[name]) >= MIN_ROUNDS and sum(spent[name]) > patience:
-                continue
-            start = now()
-            systems[name](queries)
-            spent[name].append(now() - start)
-    return {name: [1000 * second / batch for second in seconds] for name, seconds in spent.items()}
+    def measure() -> dict[str, Times]:
+        names = list(systems)
+        spent: dict[str, list[float]] = {name: [] for name in systems}  # seconds
+        for search in systems.values():
+            search(draw_queries(1, 0))
+        for number in range(1, rounds + 1):
+            queries = draw_queries(batch, number)
+            names = names[1:] + names[:1]
+            for name in names:
+                if len(spent[name]) >= MIN_ROUNDS and sum(spent[name]) > patience:
+                    continue
+                start = now()
+                systems[name](queries)
+                spent[name].append(now() - start)
+        return {name: [1000 * second / batch for second in seconds] for name, seconds in spent.items()}
+
+    return engine_thread().call(measure)  # as fast as on the page, see batching.py
 
 
 def median_ratio(slow: Times, fast: Times) -> float:
@@ -61,7 +66,8 @@ def median_ratio(slow: Times, fast: Times) -> float:
 def describe_machine(device: torch.device) -> str:
     """The machine that is timed and the versions of the libraries, without the name of the host."""
     versions = [f"{library.__name__} {library.__version__}" for library in (torch, transformers, faiss)]
-    parts = [processor_name(), f"{torch.get_num_threads()} of {os.cpu_count()} threads"]
+    threads = engine_thread().call(torch.get_num_threads)
+    parts = [processor_name(), f"{threads} of {os.cpu_count()} threads"]
     if device.type == "cuda":
         parts.append(torch.cuda.get_device_name(device))
     return ", ".join([*parts, f"Python {platform.python_version()}", *versions])
