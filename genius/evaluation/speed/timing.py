@@ -39,6 +39,7 @@ def measure_in_turns(
     draw_queries: (batch size, round) -> queries. A system returns when its results are complete; each answers one
     query of round 0 first, which is not timed.
     """
+
     def measure() -> dict[str, Times]:
         names = list(systems)
         spent: dict[str, list[float]] = {name: [] for name in systems}  # seconds
