@@ -107,15 +107,15 @@ class Scan:
             work += [
                 (first, part, *piece) for piece in _split(*ranges[0 if len(ranges) == 1 else first], SHARE * threads)
             ]
-        waiting, packed, norms = iter(work), self._packed, self.norms.numpy()
+        waiting, words, norms = iter(work), self._words, self.norms.numpy()
 
         def scan() -> np.ndarray:
             heaps = np.full((len(products), k), PADDING)
             for first, part, low, high in waiting:
                 if size == 1:
-                    kernels.one(packed, norms, part, low, high, heaps[first])
+                    kernels.one(words, norms, part, low, high, heaps[first])
                 else:
-                    kernels.several(packed, norms, part, low, high, heaps[first : first + size])
+                    kernels.several(words, norms, part, low, high, heaps[first : first + size])
             return heaps
 
         others = [_threads().submit(scan) for _ in range(min(threads, len(work)) - 1)]
@@ -123,13 +123,11 @@ class Scan:
         return torch.from_numpy(np.concatenate(heaps, axis=1)).topk(k).values
 
     @cached_property
-    def _packed(self) -> np.ndarray:
-        """(n · B,) packed IDs as the kernels read them; a copy only where an ID is shorter than a word."""
-        from genius.search.scan_kernel import row_bytes
+    def _words(self) -> np.ndarray:
+        """The IDs as the kernels read them."""
+        from genius.search.scan_kernel import id_words
 
-        packed = self._table.packed
-        missing = row_bytes(self._table.code_sizes) - packed.shape[1]
-        return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing))) if missing else packed).ravel()
+        return id_words(self._table.packed)
 
     @cached_property
     def _prefixes(self) -> tuple[np.ndarray, np.ndarray, Tensor, Tensor]:

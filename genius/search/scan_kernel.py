@@ -4,10 +4,10 @@ A thread scans ranges of the sorted ID table, and keeps the best k of them in a 
 (`sort_keys` of scoring.py): score and position in one integer, so that the k largest are the same whatever the order
 in which the ranges are scanned, and equal scores are in the order of IDs.
 
-Shapes: n items, B bytes of a packed ID, M levels, k results, q queries, c codewords of all levels.
+Shapes: n items, B bytes of a packed ID, at least a word, M levels, k results, q queries, c codewords of all levels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -20,34 +20,41 @@ WORD = 8  # bytes that are read at once
 
 
 class Kernels(NamedTuple):
-    """Both add the IDs at positions low … high − 1 (r,) to the heaps: packed IDs (n · B,), ‖ẑ‖² (n,)."""
+    """Both add the IDs at positions low … high − 1 (r,) to the heaps: words of `id_words`, ‖ẑ‖² (n,)."""
 
-    one: Callable  # (packed, norms, products (c,), low, high, heap (k,))
-    several: Callable  # (packed, norms, products (c · q,), low, high, heaps (q, k))
+    one: Callable  # (words, norms, products (c,), low, high, heap (k,))
+    several: Callable  # (words, norms, products (c · q,), low, high, heaps (q, k))
 
 
-def row_bytes(code_sizes: Sequence[int]) -> int:
-    """Bytes of an ID as the kernels read it: B, but at least a word."""
-    return max(packed_bytes(code_sizes), WORD)
+def id_words(packed: np.ndarray) -> np.ndarray:
+    """Packed IDs (n, B) -> (n, B − 7) the words that begin at each byte, lowest byte first.
+
+    They share the memory of `packed`, of which a copy is made only where an ID is shorter than a word.
+    """
+    missing = max(0, WORD - packed.shape[1])
+    packed = np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing))) if missing else packed)
+    items, width = packed.shape
+    return np.ndarray((items, width - WORD + 1), "<u8", packed, strides=(width, 1))
 
 
 def build_kernels(code_sizes: tuple[int, ...]) -> Kernels:
     """Compile, or read what was compiled before from numba's cache, for products and norms in float32."""
-    width = row_bytes(code_sizes)
+    width = max(packed_bytes(code_sizes), WORD)
     byte, shift, mask = [], [], []  # of each level: its code is read from the word that begins at this byte
     for field in fields(code_sizes):
         byte.append(min(field.first, width - WORD))
         shift.append(8 * (byte[-1] + WORD - field.last - 1) + field.shift)
         mask.append(field.mask)
     first = np.cumsum([0, *code_sizes[:-1]]).tolist()  # number of each level's first codeword
-    kernels = _define(tuple(byte), tuple(shift), tuple(mask), tuple(first), width)
-    packed, norms, products = np.zeros(width, np.uint8), np.zeros(1, np.float32), np.zeros(sum(code_sizes), np.float32)
+    kernels = _define(tuple(byte), tuple(shift), tuple(mask), tuple(first))
+    words, norms = id_words(np.zeros((2, width), np.uint8)), np.zeros(2, np.float32)
+    products = np.zeros(sum(code_sizes), np.float32)
     low, high, heaps = np.zeros(1, np.int64), np.ones(1, np.int64), np.zeros((1, 1), np.int64)
     for kernel, heap in zip(kernels, (heaps[0], heaps), strict=True):
         try:
-            kernel(packed, norms, products, low, high, heap)
+            kernel(words, norms, products, low, high, heap)
         except OSError:  # the cache could not be written after all; what was compiled is in memory
-            kernel(packed, norms, products, low, high, heap)
+            kernel(words, norms, products, low, high, heap)
     return kernels
 
 
@@ -60,18 +67,12 @@ def _compiled(function: Callable) -> Any:
 
 
 @numba.njit(inline="always")
-def _word(packed, at):
-    """Eight bytes as one number, highest first; a single instruction."""
-    return (
-        (uint64(packed[at]) << uint64(56))
-        | (uint64(packed[at + uint64(1)]) << uint64(48))
-        | (uint64(packed[at + uint64(2)]) << uint64(40))
-        | (uint64(packed[at + uint64(3)]) << uint64(32))
-        | (uint64(packed[at + uint64(4)]) << uint64(24))
-        | (uint64(packed[at + uint64(5)]) << uint64(16))
-        | (uint64(packed[at + uint64(6)]) << uint64(8))
-        | uint64(packed[at + uint64(7)])
-    )
+def _reversed(word):
+    """The word with its highest byte first, as packed IDs are ordered; so written it is a single instruction."""
+    low, high = uint64(0x00FF00FF00FF00FF), uint64(0x0000FFFF0000FFFF)
+    word = ((word >> uint64(8)) & low) | ((word & low) << uint64(8))
+    word = ((word >> uint64(16)) & high) | ((word & high) << uint64(16))
+    return (word >> uint64(32)) | (word << uint64(32))
 
 
 @numba.njit(inline="always")
@@ -102,17 +103,17 @@ def _replace_least(heap, key):
     heap[at] = key
 
 
-def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple, width: int) -> Kernels:
+def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
     """The layout is constant in the compiled code, so that the loops over levels are unrolled."""
     levels = len(byte)
 
-    def one(packed, norms, products, low, high, heap):
+    def one(words, norms, products, low, high, heap):
         least = _score(heap[0])
         for part in range(len(low)):
             for i in range(uint64(low[part]), uint64(high[part])):
                 score = -norms[i]
                 for level in range(levels):
-                    word = _word(packed, i * uint64(width) + uint64(byte[level]))
+                    word = _reversed(words[i, byte[level]])
                     score += products[uint64(first[level]) + ((word >> uint64(shift[level])) & uint64(mask[level]))]
                 if score >= least and _key(score, i) > heap[0]:
                     _replace_least(heap, _key(score, i))
@@ -125,7 +126,7 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple, width: int) ->
             score += products[rows[level] + query]
         return score
 
-    def several(packed, norms, products, low, high, heaps):
+    def several(words, norms, products, low, high, heaps):
         queries = uint64(len(heaps))
         least, rows = np.empty(queries, np.float32), np.empty(levels, np.uint64)
         for query in range(queries):
@@ -133,7 +134,7 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple, width: int) ->
         for part in range(len(low)):
             for i in range(uint64(low[part]), uint64(high[part])):
                 for level in range(levels):
-                    word = _word(packed, i * uint64(width) + uint64(byte[level]))
+                    word = _reversed(words[i, byte[level]])
                     code = (word >> uint64(shift[level])) & uint64(mask[level])
                     rows[level] = (uint64(first[level]) + code) * queries
                 above = False
