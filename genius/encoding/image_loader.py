@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL import Image
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
@@ -53,7 +54,7 @@ def load_images(
     if workers:
         yield from _load_with_processes(parts, paths, load, workers)
         return
-    pool, waiting = ThreadPoolExecutor(), deque()
+    pool, waiting = ThreadPoolExecutor(initializer=compute_on_one_core), deque()
     try:
         for part in parts:
             waiting.append((part, pool.map(load, paths(part))))
@@ -64,6 +65,13 @@ def load_images(
             yield part, *stack_images(images)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def compute_on_one_core() -> None:
+    """Torch computes on one core in this thread. Else it would keep threads of OpenMP's for this thread alone, and all
+    that the model computes meanwhile would be slower (search/batching.py)."""
+    torch.get_num_threads()  # a thread asks when it first computes; from then on it keeps what it has
+    threadpool_limits(1, "openmp")
 
 
 def stack_images(images: Iterable[Tensor | None]) -> tuple[Tensor, Tensor]:

@@ -43,3 +43,13 @@ def test_an_image_that_cannot_be_read_ends_the_loading_with_its_error():
     assert next(parts)[0] == "ab"
     with pytest.raises(UserError, match="c is no image"):
         next(parts)
+
+
+def test_images_are_prepared_on_one_core_each_and_the_caller_keeps_its_cores():
+    cores = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        ((_, pixels, _),) = load_images(["ab"], list, lambda path: torch.full((3, 1, 1), torch.get_num_threads()))
+        assert pixels.unique().tolist() == [1] and torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(cores)
