@@ -149,18 +149,17 @@ class IncrementalDecoder:
         cache.widths.append(width)
         hidden = self._hidden(cache, tokens)  # (r, m)
         first, end = config.offsets[level], config.offsets[level] + config.code_sizes[level]
-        logits = F.linear(hidden, self._head[first:end]).float()  # (r, k)
+        head, own = (self._head, slice(first, end)) if whole_vocabulary else (self._head[first:end], slice(None))
         if config.geometry:
-            cache.level_scores = self.level_scores(cache.residual.flatten(0, 1), level)
-            logits += cache.level_scores * self._scales[level]
-        if not whole_vocabulary:
-            return logits.log_softmax(-1)
-        others = self._head[:first], self._head[end:]
-        sums = [
-            torch.stack([F.linear(rows, part).float().logsumexp(-1) for part in others]) for rows in hidden.split(ROWS)
-        ]
-        log_sum = torch.cat([logits.logsumexp(-1)[None], torch.cat(sums, dim=1)]).logsumexp(0)  # (r,)
-        return logits.sub_(log_sum[:, None])
+            geometry = cache.level_scores = self.level_scores(cache.residual.flatten(0, 1), level)
+        log_probs = []
+        for start in range(0, len(hidden), ROWS):
+            rows = slice(start, start + ROWS)
+            logits = F.linear(hidden[rows], head).float()
+            if config.geometry:
+                logits[:, own] += geometry[rows] * self._scales[level]
+            log_probs.append(logits[:, own] - logits.logsumexp(-1, keepdim=True))
+        return torch.cat(log_probs)
 
     def level_scores(self, residual: Tensor, level: int) -> Tensor:
         """`codeword_scores` for the codebook of a level, whose norms are precomputed: (…, d) -> (…, k)."""
