@@ -22,6 +22,7 @@ from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.index.store import PART, Index
 from genius.index.update import append
+from genius.index.writing import write_index
 from genius.models.decoder import DecoderConfig, IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion, FusionConfig
@@ -93,9 +94,9 @@ def index_block(
         trained = index.config.trained == index.n  # else somebody has added others meanwhile
         append(run, index, items, codes, distances, embeddings, collection.image_path, trained)
         return
-    shown = {"image_path": collection.image_path, "thumbnail_side": arguments.settings.index.thumbnail_side}
-    instructions = instructions_for(candidates.keys, collection)
-    publish_index(run, items, quantizer, fused, embeddings, modalities, instructions=instructions, **shown)
+    texts, side = instructions_for(candidates.keys, collection), arguments.settings.index.thumbnail_side
+    write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts, thumbnail_side=side)
+    publish_index(run, write, quantizer, fused, embeddings, modalities)
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
         tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")

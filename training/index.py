@@ -5,10 +5,10 @@
 What is written of it before it is published lies in RUN/indexing: a killed command resumes there when you run it again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from genius.files import remove_folder
 from genius.index.layout import Instruction
 from genius.index.segments import ConcatenatedArray, Vectors
 from genius.index.store import PART
-from genius.index.writing import write_index
+from genius.index.writing import UnreadableImages, write_index
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
@@ -63,41 +63,41 @@ def train(arguments: Arguments) -> None:
         remove_folder(outdated)
     resume_folder.mkdir(parents=True, exist_ok=True)
     forget_stage(run, "index")
-    options = {
-        "image_path": collection.image_path,
-        "instructions": instructions_for(keys, collection),
-        "thumbnail_side": settings.thumbnail_side,
-        "resume_folder": resume_folder,
-    }
-    publish_index(run, pool_items(collection, settings.pool), quantizer, fused, embeddings, modalities, **options)
+    write = partial(
+        write_index,
+        items=pool_items(collection, settings.pool),
+        image_path=collection.image_path,
+        instructions=instructions_for(keys, collection),
+        thumbnail_side=settings.thumbnail_side,
+        resume_folder=resume_folder,
+    )
+    publish_index(run, write, quantizer, fused, embeddings, modalities)
     remove_folder(resume_folder.parent)
     print(f"index: {len(modalities)} items")
 
 
 def publish_index(
     run: Run,
-    items: Iterable[Item],
+    write: Callable[..., UnreadableImages],
     quantizer: ResidualQuantizer,
     fused: Vectors,
     embeddings: Vectors,
     modalities: np.ndarray,
-    **options: Any,
 ) -> None:
     """Publish an index of n items by their fused features (n, d), embeddings (n, d) and modalities (n,).
 
-    options: of `write_index`.
+    write: `write_index`, given what does not follow from these.
     """
-    codes = quantize_all(fused, modalities, quantizer)
+    codes, sizes = quantize_all(fused, modalities, quantizer), quantizer.config.code_sizes
     distances = squared_distances(fused, codes, quantizer)
 
-    def write(folder: Path) -> None:
-        sizes = quantizer.config.code_sizes
-        unreadable = write_index(folder, items, codes, embeddings, sizes, distances=distances, **options)
+    def write_folder(folder: Path) -> None:
+        unreadable = write(folder, codes=codes, embeddings=embeddings, code_sizes=sizes, distances=distances)
         if unreadable.count:
             print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
             print(*unreadable.examples, sep="\n")
 
-    run.publish(PART, write, ("encoder", "fusion", "quantizer"))
+    run.publish(PART, write_folder, ("encoder", "fusion", "quantizer"))
 
 
 def instructions_for(keys: np.ndarray, collection: Collection) -> list[Instruction]:

@@ -8,6 +8,7 @@ Shapes: n vectors, d dim.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,7 @@ from genius.collections.tables import SUFFIXES as TABLES
 from genius.collections.vectors import open_vectors, vector_items
 from genius.errors import UserError
 from genius.files import remove_folder, write_array
+from genius.index.writing import write_index
 from genius.models.absent import NoEncoder, NoEncoderConfig
 from genius.models.encoder import Encoder
 from genius.models.quantizer import ResidualQuantizer
@@ -59,8 +61,8 @@ def index_vectors(
         publish_codes(run, embeddings, modalities, settings)
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
         items, image_path = vector_items(table, n, []), table.parent.joinpath if table else None
-        given = quantizer, embeddings, embeddings, modalities
-        publish_index(run, items, *given, image_path=image_path, instructions=[])
+        write = partial(write_index, items=items, image_path=image_path, instructions=[])
+        publish_index(run, write, quantizer, embeddings, embeddings, modalities)
     remove_folder(work)
     draw_vectors(run, file.stem, seed)
     run.record(**{READ: now}, collection=str(file.resolve()), preset="vectors")
