@@ -31,15 +31,15 @@ Estimate = tuple[float, float, float]  # a value and its 95 % interval
 class RowFigures:
     """One benchmark row in one pool, or the average over the rows, which has no counts.
 
-    The columns of `systems` are `rate`, `low` and `high`: the hit rate at the headline cut and its interval; `hit@k`
-    for each of CUTS; `of dense`: the share of the hit rate of dense search, missing where that finds too little;
-    `seen`, `new`: the hit rate of the queries all of whose positives were training targets, and of those none of whose
-    positives was one; the means of CANDIDATES, and `most items`; and the milliseconds of STAGES.
+    The columns of `systems` are `rate`: the hit rate at the headline cut; `hit@k` for each of CUTS; `of dense`: the
+    share of the hit rate of dense search, missing where that finds too little; `seen`, `new`: the hit rate of the
+    queries all of whose positives were training targets, and of those none of whose positives was one; the means of
+    CANDIDATES, and `most items`; and the milliseconds of STAGES.
     """
 
     systems: pd.DataFrame  # by system
-    differences: dict[str, Estimate]  # "first − second" -> difference of their hit rates
-    draws: dict[str, np.ndarray]  # bootstrap samples of hit rates and differences
+    differences: dict[str, float]  # "first − second" -> difference of their hit rates
+    draws: dict[str, np.ndarray]  # bootstrap samples of hit rates and differences, by system and by pair
     task: int | None = None  # None: the average
     dataset: str = ""
     cut: int | None = None  # k of the headline hit rate
@@ -49,7 +49,11 @@ class RowFigures:
 
     def rate(self, system: str) -> Estimate:
         """Hit rate at the headline cut."""
-        return tuple(self.systems.loc[system, ["rate", "low", "high"]].tolist())
+        return float(self.systems.loc[system, "rate"]), *interval(self.draws[system])
+
+    def difference(self, pair: str) -> Estimate:
+        """Of the hit rates of two systems, "first − second"."""
+        return self.differences[pair], *interval(self.draws[pair])
 
     def figure(self, system: str, name: str) -> float | None:
         """One of a system's figures; None if it is missing."""
@@ -105,10 +109,9 @@ def row_figures(
     columns = found.reindex(columns=["system", *CANDIDATES, *STAGES]).assign(**measured)
     by_system = columns.groupby("system", sort=False)
     systems = by_system.mean().assign(**{"most items": by_system["items"].max()})
-    systems[["low", "high"]] = [interval(draws[name]) for name in systems.index]
     dense = systems["rate"].get("dense", 0.0)
     systems["of dense"] = systems["rate"] / dense if dense >= MIN_DENSE else np.nan
-    differences = {pair: (float(of_pair.mean()), *interval(draws[pair])) for pair, of_pair in ahead.items()}
+    differences = {pair: float(of_pair.mean()) for pair, of_pair in ahead.items()}
     counts = {
         "queries": len(queries),
         "candidates": len(rows),
@@ -125,9 +128,5 @@ def pool_figures(kind: PoolKind, beams: int, rows: list[RowFigures]) -> PoolFigu
     draws = {name: np.mean([row.draws[name] for row in rows], axis=0) for name in rows[0].draws}
     by_system = pd.concat([row.systems for row in rows]).groupby("system", sort=False)
     systems = by_system.agg(lambda known: known.dropna().mean()).assign(**{"most items": by_system["most items"].max()})
-    systems[["low", "high"]] = [interval(draws[name]) for name in systems.index]
-    differences = {
-        pair: (float(np.mean([row.differences[pair][0] for row in rows])), *interval(draws[pair]))
-        for pair in rows[0].differences
-    }
+    differences = {pair: float(np.mean([row.differences[pair] for row in rows])) for pair in rows[0].differences}
     return PoolFigures(kind, beams, rows, RowFigures(systems, differences, draws))

@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "Hit rate less that of dense search, by row",
         pool,
         [Column(name, "%") for name in names],
-        lambda row: [row.differences[f"{name} − dense"] for name in names],
+        lambda row: [row.difference(f"{name} − dense") for name in names],
         "In percentage points.",
     )
     facts = {"queries": len(queries.encoded.z), "items": engine.index.n, "beams": given.beams, "seed": given.seed}
