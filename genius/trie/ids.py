@@ -116,7 +116,7 @@ class IDTable:
     """All items sorted by ID; the items that share an ID (a bucket) are consecutive.
 
     The items below a prefix are a range of positions, low … high − 1. The number of an ID is the position of its
-    first item. Immutable: `inserted` and `removed` return another table.
+    first item. Immutable: `inserted` returns another table.
     """
 
     packed: np.ndarray  # (n, B) uint8, ascending
@@ -193,33 +193,14 @@ class IDTable:
         return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
 
     def inserted(self, packed: np.ndarray, rows: np.ndarray) -> Self:
-        """A table with m more items: packed (m, B), rows (m,). Raises ValueError for a row that is already used."""
-        rows = np.asarray(rows)
+        """A table with m more items: packed (m, B), rows (m,). Raises ValueError unless these rows are the last."""
+        if len(rows) and rows.min() <= self.rows.max():
+            raise ValueError(f"row {rows.min()} is not above the rows of the table, up to {self.rows.max()}")
         order = _sorted_order(packed, rows)
-        packed, rows = packed[order], rows[order]
-        known = rows[np.isin(rows, self.rows)]
-        if len(known):
-            raise ValueError(f"row {known[0]} is already in the table")
-        ids, new = _as_strings(self.packed), _as_strings(packed)
-        at = np.searchsorted(ids, new, "right")
-        if len(rows) and rows.min() < self.rows.max():  # some do not come last in their bucket
-            at = self._insertion_points(np.searchsorted(ids, new), at, rows)
-        return self.from_sorted(_as_bytes(np.insert(ids, at, new)), np.insert(self.rows, at, rows), self.code_sizes)
-
-    def _insertion_points(self, low: np.ndarray, high: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(m,) positions at which rows (m,) keep the order within their buckets, the items low … high − 1."""
-        keys = self.ids_of(np.arange(len(self))) << 32 | self.rows  # ascend over the whole table
-        return np.clip(np.searchsorted(keys, low << 32 | rows), low, high)
-
-    def removed(self, rows: np.ndarray) -> Self:
-        """A table without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
-        gone = np.isin(self.rows, rows)
-        unknown = np.setdiff1d(rows, self.rows[gone])
-        if len(unknown):
-            raise ValueError(f"row {unknown[0]} is not in the table")
-        if gone.all():
-            raise ValueError("no item would be left; an ID table needs at least one item")
-        return self.from_sorted(_as_bytes(_as_strings(self.packed)[~gone]), self.rows[~gone], self.code_sizes)
+        ids, new = _as_strings(self.packed), _as_strings(packed[order])
+        at = np.searchsorted(ids, new, "right")  # last in their buckets
+        packed = np.insert(ids, at, new).view(np.uint8).reshape(-1, packed.shape[1])
+        return self.from_sorted(packed, np.insert(self.rows, at, rows[order]), self.code_sizes)
 
 
 def search_sorted(values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
@@ -246,8 +227,3 @@ def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def _as_strings(packed: np.ndarray) -> np.ndarray:
     """Packed IDs (n, B) -> (n,) byte strings in the same memory, which numpy can sort, search and copy."""
     return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]
-
-
-def _as_bytes(strings: np.ndarray) -> np.ndarray:
-    """Byte strings (n,) -> packed IDs (n, B) in the same memory."""
-    return strings.view(np.uint8).reshape(len(strings), -1)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from genius.trie.ids import IDTable, pack
+from genius.trie.ids import IDTable
 from genius.trie.trie import Trie
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """An ID table with its trie. Immutable: a change gives another pool, and a running search keeps the old one."""
+    """An ID table with its trie. Immutable: a changed index has another pool; a running search keeps the old one."""
 
     table: IDTable
     trie: Trie
@@ -37,13 +37,3 @@ class Pool:
     def on(self, device: torch.device | str) -> "Pool":
         """The same table, and the same trie on another device."""
         return Pool(self.table, Trie(self.table, device, self.trie.crowded), self.norms)
-
-    def inserted(self, codes: np.ndarray, rows: np.ndarray) -> "Pool":
-        """A pool with m more items: codes (m, M), rows (m,). Raises ValueError for a row that is already used."""
-        table = self.table.inserted(pack(codes, self.table.code_sizes), rows)
-        return Pool(table, Trie(table, self.trie.device))
-
-    def removed(self, rows: np.ndarray) -> "Pool":
-        """A pool without the items at rows (m,). Raises ValueError for an unknown row, or if no item is left."""
-        table = self.table.removed(rows)
-        return Pool(table, Trie(table, self.trie.device))
