@@ -36,7 +36,7 @@ def record_epoch(run: Run, stage: str, epoch: int, figures: Epoch, started: floa
         before = [point for point in curves.get(stage, []) if point["epoch"] < epoch]
         point = {name: float(figure) for name, figure in figures.items()} | {"seconds": seconds}
         curves[stage] = [*before, {"epoch": epoch} | point]
-        curves_report(curves, version(run.path)).write(run.path / CURVES)
+        curves_report(curves).write(run.path / CURVES)
 
 
 def read_curves(run: Run) -> dict[str, list[Epoch]]:
@@ -50,8 +50,8 @@ def read_curves(run: Run) -> dict[str, list[Epoch]]:
     return curves
 
 
-def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report:
-    """The report of all stages. version: of the program and the run."""
+def curves_report(curves: Mapping[str, Sequence[Epoch]]) -> Report:
+    """The report of all stages. It names no parts: while a stage learns, the run has those of the try before."""
     tables, plots, durations = [], [], []
     for stage, epochs in curves.items():
         names = list(dict.fromkeys(name for epoch in epochs for name in epoch))
@@ -67,7 +67,7 @@ def curves_report(curves: Mapping[str, Sequence[Epoch]], version: str) -> Report
                 plots.append(_curves_plot(f"{stage.capitalize()}: {kind}", epochs, of_kind, kind == "validation"))
         seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
         durations.append(f"{stage}: {len(epochs)} epoch{'s' * (len(epochs) > 1)} in {seconds:,.0f} s")
-    return Report("Training", f"{NOTES['curves']}\n\n{'; '.join(durations)}.", COMMAND, version, tables, plots)
+    return Report("Training", f"{NOTES['curves']}\n\n{'; '.join(durations)}.", COMMAND, version(), tables, plots)
 
 
 def _is_rate(name: str) -> bool:
