@@ -43,47 +43,29 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    served = "the first is served at /, each at /run/NAME/ (default: the shipped runs)"
-    option("--run", type=Path, action="append", help=f"folder that training wrote; repeat for more: {served}")
+    option("--run", type=Path, action="append", help="a trained run; repeat for more (default: the shipped runs)")
     address = "address to listen on, 0.0.0.0 for all (default: %(default)s)"
     option("--host", default=variable("GRADIO_SERVER_NAME", "127.0.0.1"), help=address)
     port = "port, 0 for any that is free (default: %(default)s)"
     option("--port", type=int, default=variable("GRADIO_SERVER_PORT", "7860"), help=port)
     root = "public path of the page behind a proxy, such as /genius"
     option("--root-path", default=variable("GRADIO_ROOT_PATH", ""), metavar="PATH", help=root)
-    login = (
-        "require this login, or one from a file with one NAME:PASSWORD per line; the environment variable "
-        "GENIUS_AUTH does the same without showing it in the process list (default: no login)"
-    )
+    login = "require this login, or one of a file with one per line; GENIUS_AUTH hides it from others (default: none)"
     option("--auth", default=variable("GENIUS_AUTH"), metavar="NAME:PASSWORD", help=login)
     option("--mcp", action="store_true", help="let agents search and read the items (Model Context Protocol)")
-    editing = (
-        "let visitors add items to the run and remove them; without it, a page served to oneself (no --host, "
-        "--root-path, --auth, --allowed-host or --embed-in) changes a working copy"
-    )
+    editing = "let visitors change the run; without it, a page that is served to oneself changes a working copy"
     option("--editable", action="store_true", help=editing)
-    anonymous = "allow --editable without a login on an address that other machines reach"
-    option("--allow-anonymous-editing", action="store_true", help=anonymous)
-    names = (
-        "a further name under which visitors open the page, such as genius.example.org, where names are checked: "
-        "on a loopback address, and with --editable; repeat for more"
-    )
+    option("--allow-anonymous-editing", action="store_true", help="--editable without a login on any address")
+    names = "a further name under which visitors open the page, such as genius.example.org; repeat for more"
     option("--allowed-host", action="append", default=[], metavar="NAME", help=names)
     sites = "a site that may embed the page and call it, such as https://example.org; repeat for more (default: none)"
     option("--embed-in", action="append", default=[], metavar="ORIGIN", help=sites)
-    waiting = (
-        "requests to one run that may wait for their turn, half of them from one address; others are refused "
-        "(default: %(default)s)"
-    )
+    waiting = "requests to one run that may wait for their turn, half of them from one address (default: %(default)s)"
     option("--max-queue", type=int, default=64, metavar="N", help=waiting)
     option("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
-    arithmetic = (
-        "arithmetic of the decoder's beam search: bfloat16 is faster where the hardware has it; "
-        "results may differ a little (default: %(default)s)"
-    )
+    arithmetic = "arithmetic of the decoder; bfloat16 is faster where the hardware has it (default: %(default)s)"
     option("--decoder-dtype", choices=DECODER_DTYPES, default=DECODER_DTYPES[0], help=arithmetic)
-    log = "write the log to stdout as one JSON object per line, with a line for each call of the page or the API"
-    option("--log-json", action="store_true", help=log)
+    option("--log-json", action="store_true", help="write the log to stdout, also each call, as a JSON object per line")
     drain = "after SIGTERM, how long to answer what was accepted before (default: %(default)s)"
     option("--drain-seconds", type=float, default=20, metavar="SECONDS", help=drain)
     return parser.parse_args(argv)
