@@ -4,8 +4,8 @@
     python -m genius.evaluation.right_kind RUN --collection DIR --limit 50
 
 No search is restricted to a kind. The test queries that have an answer in the index are asked with an instruction that
-training knew, with one in words that training never used, if the collection has such, with one for another kind of
-item, and with none. Prints tables and writes RUN/reports/right_kind.json and .md.
+training knew, with one in words that training never used and one for another kind of item, if the collection has
+such, and with none. Prints tables and writes RUN/reports/right_kind.json and .md.
 
 Shapes: q queries of a row, n items of the index, k results, c first codes.
 """
@@ -48,13 +48,13 @@ def asked(
     engine: Engine, collection: Collection, split: str, limit: int | None, seed: int
 ) -> dict[str, list[QuerySet]]:
     """The queries of each row under each kind of instruction. Raises UserError as `read_queries` does."""
-
     read = partial(read_queries, collection, engine.index, split, limit=limit, seed=seed, answerable=True)
     sets = {"known": read()}
     if collection.has_held_out_instructions():
         sets["held out"] = read(held_out=True)
     swapped = [swap_instructions(queries, collection.instructions(), seed) for queries in sets["known"]]
-    sets["swapped"] = [queries for queries in swapped if len(queries)]
+    if others := [queries for queries in swapped if len(queries)]:
+        sets["swapped"] = others
     return sets | {"none": [replace(queries, instructions=[""] * len(queries)) for queries in sets["known"]]}
 
 

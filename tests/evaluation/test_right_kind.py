@@ -97,6 +97,16 @@ def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collecti
             assert averages.rows[number][0] == system and low <= mean <= high and mean == pytest.approx(np.mean(shares))
 
 
+def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(engine, collection, tmp_path):
+    copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
+    file = copy.root / "instructions/query_instructions.tsv"
+    file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "titled" not in line))
+    for queries in copy.root.glob("query/*/*titled*"):
+        queries.unlink()
+    sets = asked(engine, copy, "test", None, 0)
+    assert list(sets) == ["known", "none"] and len(measure(engine, copy, sets, 0)) == 3
+
+
 def test_a_missing_held_out_instruction_is_named(engine, collection, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     usual = copy.root / "instructions" / "query_instructions.tsv"
