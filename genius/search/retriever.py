@@ -198,7 +198,7 @@ class Retriever:
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()
         if self.quantizer.config.modality_code in ("forced", "classifier"):
             # a kind that the index lacks cannot be meant
-            first_codes = first_codes * np.isin(np.arange(first_codes.shape[1]), version.index.modalities)
+            first_codes = first_codes * np.isin(np.arange(first_codes.shape[1]), version.pool.trie.first_codes.cpu())
             first_codes /= first_codes.sum(1, keepdims=True).clip(np.finfo(np.float32).tiny)
         return [
             SearchResult(
