@@ -15,6 +15,7 @@ Shapes: n items, b queries, d dim, M levels, k results, r ranges, p prefixes, c 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property, lru_cache
@@ -134,7 +135,7 @@ class Scan:
         """Of all prefixes of two or, in large pools, three codes l: ranges (p,), codewords (p, l), ‖ẑ‖² (p,)."""
         everything, low = CodeTable(self._table).match(()), np.zeros(1, dtype=np.int64)
         begins = np.arange(len(self._table)) == 0
-        for level in range(max(SHARES)):
+        for level in range(min(max(SHARES), len(self._table.code_sizes))):
             column = everything.codes(level)
             begins[1:] |= column[1:] != column[:-1]
             if level + 1 > min(SHARES) and begins.sum() * PER_PREFIX > len(begins):
@@ -173,6 +174,9 @@ def compiling(code_sizes: tuple[int, ...]) -> Future[Kernels]:
 @lru_cache
 def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, torch.get_num_threads() - 1), "scan")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)  # a forked process lacks them
 
 
 def _total(products: Tensor, numbers: Tensor, norms: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from genius.search.codewords import Codewords
 from genius.search.scan import FEW, Scan, compiling
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
+from tests.waiting import forked
 
 DIM = 5
 COMPILED = pytest.mark.parametrize("compiled", [True, False])
@@ -124,11 +125,11 @@ def test_a_prefix_leaves_the_items_below_it(length, compiled, monkeypatch):
 @COMPILED
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("count", [1, FEW + 1])
-@pytest.mark.parametrize("length, per_prefix", [(2, 1_000), (3, 1)])
-def test_the_nearest_prefixes_are_those_that_hold_the_share(share, count, length, per_prefix, compiled, monkeypatch):
+@pytest.mark.parametrize("sizes, length, per_prefix", [((3, 4, 5, 6), 2, 1000), ((3, 4, 5, 6), 3, 1), ((3, 9), 2, 1)])
+def test_the_nearest_prefixes_hold_the_share(share, count, sizes, length, per_prefix, compiled, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 11)
     monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
-    pool, codewords = world((3, 4, 5, 6), 300)
+    pool, codewords = world(sizes, 300)
     scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(count)
     found, whole = scan.near(z, 300, share), scan.best(z, 300)
     codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :length].tolist()]
@@ -158,6 +159,11 @@ def test_without_a_folder_for_its_cache_the_loop_is_compiled_all_the_same(monkey
         scan, "_kernels", type("Done", (), {"done": lambda self: True, "result": lambda self: kernels})()
     )
     assert scan.best(queries(1), 9).positions.tolist() == Scan(pool, codewords).best(queries(1), 9).positions.tolist()
+
+
+def test_a_forked_process_scans_on_threads_of_its_own():
+    module._threads().submit(int).result()
+    assert forked(lambda: module._threads().submit(int).result(5)) == 0
 
 
 def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
