@@ -40,7 +40,7 @@ def samples() -> dict[str, Report]:
     )
     return {
         "retrieval": retrieval,
-        "training": curves_report(dict.fromkeys(("encoder", "quantizer", "decoder"), EPOCHS), "version"),
+        "training": curves_report(dict.fromkeys(("encoder", "quantizer", "decoder"), EPOCHS)),
         "health": health_report(HEALTH, "version"),
         "zebras": replace(retrieval, title=HOSTILE, plots=[], tables=retrieval.tables[:1]),
     }
