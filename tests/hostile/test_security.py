@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from ipaddress import ip_address
 from pathlib import Path
@@ -127,5 +126,6 @@ def test_a_served_run_connects_to_this_machine_alone(tmp_path):
         assert search(server.client, "a blue cat")["hits"]
         status, stderr = terminate(server)
     assert status == 0 and "serving" in events(server.log), stderr
-    contacted = Counter(match["four"] or match["six"] for match in ADDRESS.finditer(trace.read_text(errors="replace")))
-    assert contacted and all(ip_address(address).is_loopback for address in contacted), contacted
+    traced = trace.read_text(errors="replace")
+    contacted = {ip_address(match["four"] or match["six"]) for match in ADDRESS.finditer(traced)}
+    assert "HTTP/1.1 200 OK" in traced and all(address.is_loopback for address in contacted), contacted
