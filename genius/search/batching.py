@@ -18,6 +18,7 @@ need no lock and the device holds one batch at a time.
   wake them for each loop, and a query takes twice as long. So the engines of a process share one thread.
 """
 
+import atexit
 import os
 import threading
 import time
@@ -92,6 +93,13 @@ def engine_thread() -> Batcher:
 
 
 os.register_at_fork(after_in_child=engine_thread.cache_clear)  # a forked process lacks the thread
+
+
+@atexit.register
+def _finish() -> None:
+    """Let the thread finish what it was asked for: a process that ends while models run is aborted."""
+    if engine_thread.cache_info().currsize:
+        engine_thread().call(int)
 
 
 def leave_cores_to_engines() -> None:

@@ -207,6 +207,17 @@ def test_all_engines_of_a_process_share_a_thread_which_keeps_the_cores_where_oth
     assert ended.stdout.split() == ["1", "1", "3"], ended.stderr
 
 
+def test_a_process_that_ends_waits_for_work_that_has_begun():
+    program = (
+        "import threading, torch; from genius.search.batching import engine_thread\n"
+        "begun, numbers = threading.Event(), torch.ones(500, 500)\n"
+        "work = lambda: (begun.set(), [numbers @ numbers for _ in range(200)], print('done'))\n"
+        "threading.Thread(target=engine_thread().call, args=(work,), daemon=True).start(); begun.wait()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr
+
+
 def test_work_may_run_more_work(batcher):
     def work(queries: list[int], options: str) -> list[int]:
         return batcher.run(device, queries, "inner", size=2)

@@ -10,6 +10,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,23 +41,22 @@ def measure_in_turns(
     query of round 0 first, which is not timed.
     """
 
-    def measure() -> dict[str, Times]:
-        names = list(systems)
-        spent: dict[str, list[float]] = {name: [] for name in systems}  # seconds
-        for search in systems.values():
-            search(draw_queries(1, 0))
-        for number in range(1, rounds + 1):
-            queries = draw_queries(batch, number)
-            names = names[1:] + names[:1]
-            for name in names:
-                if len(spent[name]) >= MIN_ROUNDS and sum(spent[name]) > patience:
-                    continue
-                start = now()
-                systems[name](queries)
-                spent[name].append(now() - start)
-        return {name: [1000 * second / batch for second in seconds] for name, seconds in spent.items()}
+    def seconds(search: Callable[[Queries], Any], queries: Queries) -> float:
+        start = now()
+        search(queries)
+        return now() - start
 
-    return engine_thread().call(measure)  # as fast as on the page, see batching.py
+    names, call = list(systems), engine_thread().call  # as fast as on the page, see batching.py
+    spent: dict[str, list[float]] = {name: [] for name in systems}  # seconds
+    for search in systems.values():
+        call(partial(search, draw_queries(1, 0)))
+    for number in range(1, rounds + 1):
+        queries = draw_queries(batch, number)
+        names = names[1:] + names[:1]
+        for name in names:
+            if len(spent[name]) < MIN_ROUNDS or sum(spent[name]) <= patience:
+                spent[name].append(call(partial(seconds, systems[name], queries)))
+    return {name: [1000 * second / batch for second in of_system] for name, of_system in spent.items()}
 
 
 def median_ratio(slow: Times, fast: Times) -> float:
