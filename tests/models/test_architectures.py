@@ -4,7 +4,6 @@ Towers are shrunk, and what open_clip would download (configurations and tokeniz
 """
 
 import copy
-import json
 from dataclasses import asdict, replace
 
 import open_clip
@@ -83,7 +82,8 @@ def shrunk(config, folder, timm_too=True):
         write_text_tower(folder, kind)
         text |= {"hf_model_name": str(folder), "hf_model_pretrained": False}
     else:
-        text |= {"layers": 1, "width": 64, "heads": 2}
+        width = config["embed_dim"] if text.get("proj_type") == "none" else 64  # nothing projects it
+        text |= {"layers": 1, "width": width, "heads": 2}
     if "hf_tokenizer_name" in text:
         write_tokenizer(folder)
         text |= {"hf_tokenizer_name": str(folder), "vocab_size": 100}
@@ -169,20 +169,18 @@ def is_split(encoder):
 
 
 @pytest.mark.slow
-def test_every_architecture_of_open_clip_answers(tmp_path, offline, record_property):
+def test_every_architecture_of_open_clip_answers(tmp_path, offline):
     """With one layer in open_clip's own towers, and timm's towers in full unless they are too large."""
-    answered, refused = [], {}
+    refused = {}
     for name in open_clip.list_models():
         try:
             encoder = built(name, tmp_path / name, timm_too=is_large(open_clip.get_model_config(name)["vision_cfg"]))
             encoder.check()
             assert encoder.encode(IMAGES, TEXTS).embedding().isfinite().all()
             is_split(encoder)
-            answered.append(name)
         except Exception as error:
             refused[name] = f"{type(error).__name__}: {error}"
-    record_property("architectures", json.dumps({"answered": len(answered), "refused": refused}))
-    assert not refused and len(answered) >= 144
+    assert not refused and len(open_clip.list_models()) >= 144
 
 
 def is_large(vision):
