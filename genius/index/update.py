@@ -41,7 +41,7 @@ from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run
 from genius.runtime import usable_device
 from genius.schema import Item, Modality
-from genius.trie.ids import pack
+from genius.trie.ids import IDTable, pack
 
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
@@ -401,7 +401,7 @@ def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: 
 
 def _find_copies(index: Index, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray) -> np.ndarray:
     """(m,) bool: whether the index or an earlier new item is the same; codes (m, M), embeddings (m, d)."""
-    table = index.pool().table.inserted(pack(codes, index.code_sizes), np.arange(index.n, index.n + len(codes)))
+    table = IDTable.from_packed(np.concatenate([index.packed, pack(codes, index.code_sizes)]), index.code_sizes)
 
     def content(rows: np.ndarray) -> np.ndarray:
         indexed, hashes = rows < index.n, np.empty(len(rows), dtype=np.uint64)

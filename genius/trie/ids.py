@@ -116,7 +116,7 @@ class IDTable:
     """All items sorted by ID; the items that share an ID (a bucket) are consecutive.
 
     The items below a prefix are a range of positions, low … high − 1. The number of an ID is the position of its
-    first item. Immutable: `inserted` returns another table.
+    first item.
     """
 
     packed: np.ndarray  # (n, B) uint8, ascending
@@ -140,12 +140,8 @@ class IDTable:
         if not 0 < len(packed) < 2**31:
             raise ValueError(f"{len(packed)} items; an ID table needs at least one item and fewer than 2³¹")
         order = _sorted_order(packed, rows)
-        return cls.from_sorted(packed[order], rows[order], tuple(code_sizes))
-
-    @classmethod
-    def from_sorted(cls, packed: np.ndarray, rows: np.ndarray, code_sizes: tuple[int, ...]) -> Self:
-        """As `from_packed`, of items that are sorted already: by packed ID, then by row."""
-        ids = _as_strings(packed)
+        packed, rows = packed[order], rows[order]
+        ids = np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]  # byte strings, which numpy compares
         repeats = np.flatnonzero(ids[1:] == ids[:-1]) + 1  # positions of items with the ID of the item before
         first = np.flatnonzero(np.diff(repeats, prepend=-1) > 1)  # where in `repeats` another ID begins
         sizes = np.diff(first, append=len(repeats)) + 1
@@ -154,7 +150,7 @@ class IDTable:
             rows.astype(np.int32),
             np.append(repeats[first] - 1, len(packed)).astype(np.int32),
             np.append(sizes, 1).astype(np.int32),
-            code_sizes,
+            tuple(code_sizes),
         )
 
     def __len__(self) -> int:
@@ -192,16 +188,6 @@ class IDTable:
         first = self.shared[at]
         return np.where((positions >= first) & (positions < first + self.sizes[at]), first, positions)
 
-    def inserted(self, packed: np.ndarray, rows: np.ndarray) -> Self:
-        """A table with m more items: packed (m, B), rows (m,). Raises ValueError unless these rows are the last."""
-        if len(rows) and rows.min() <= self.rows.max():
-            raise ValueError(f"row {rows.min()} is not above the rows of the table, up to {self.rows.max()}")
-        order = _sorted_order(packed, rows)
-        ids, new = _as_strings(self.packed), _as_strings(packed[order])
-        at = np.searchsorted(ids, new, "right")  # last in their buckets
-        packed = np.insert(ids, at, new).view(np.uint8).reshape(-1, packed.shape[1])
-        return self.from_sorted(packed, np.insert(self.rows, at, rows[order]), self.code_sizes)
-
 
 def search_sorted(values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
     """np.searchsorted of integers, without the copy of all values that it makes for integers of another type."""
@@ -222,8 +208,3 @@ def _sorted_order(packed: np.ndarray, rows: np.ndarray) -> np.ndarray:
     words[:, : packed.shape[1]] = packed
     words = words.view(">u8").T.astype(np.uint64, order="C")  # integers sort faster than byte strings
     return np.lexsort(words[::-1] if ascending else (rows, *words[::-1]))
-
-
-def _as_strings(packed: np.ndarray) -> np.ndarray:
-    """Packed IDs (n, B) -> (n,) byte strings in the same memory, which numpy can sort, search and copy."""
-    return np.ascontiguousarray(packed).view(f"S{packed.shape[1]}")[:, 0]

@@ -118,40 +118,6 @@ def test_expanding_takes_at_most_the_given_number_of_each_range():
     assert owner.tolist() == [0, 0, 1, 1, 1] and positions.tolist() == [0, 1, 5, 6, 7]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("sizes", [(3, 4, 4), (3, 2), (3,) + (4096,) * 8], ids=["crowded", "shared by many", "unique"])
-def test_a_table_that_grew_equals_one_built_from_scratch(sizes, seed):
-    rng = np.random.default_rng(seed)
-    everything = random_codes(200, sizes, seed)
-    present, *additions = rng.permuted(np.arange(200).reshape(8, -1), axis=1)
-    table = IDTable.build(everything[present], sizes, present)
-    for rows in additions:
-        table = table.inserted(pack(everything[rows], sizes), rows)
-        present = np.append(present, rows)
-        scratch = IDTable.build(everything[present], sizes, present)
-        for name in ("packed", "rows", "shared", "sizes"):
-            mine, theirs = getattr(table, name), getattr(scratch, name)
-            assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
-
-
-def test_changing_a_table_gives_another_and_leaves_it_unchanged():
-    table, _ = crowded_table()
-    before = [array.copy() for array in (table.packed, table.rows, table.shared, table.sizes)]
-    table.inserted(pack(np.array([[1, 2, 3]]), (3, 4, 4)), np.array([5000]))
-    for mine, theirs in zip((table.packed, table.rows, table.shared, table.sizes), before, strict=True):
-        assert np.array_equal(mine, theirs)
-
-
-def test_rows_that_cannot_be_inserted_are_named():
-    table = IDTable.build(np.array([[0, 1], [2, 3]]), (3, 4), rows=np.array([7, 9]))
-    one = pack(np.array([[1, 1]]), (3, 4))
-    for row in (8, 9):
-        with pytest.raises(ValueError, match=f"row {row} is not above the rows of the table, up to 9"):
-            table.inserted(one, np.array([row]))
-    with pytest.raises(ValueError, match="a row is repeated"):
-        table.inserted(np.repeat(one, 2, axis=0), np.array([10, 10]))
-
-
 def test_a_table_without_items_or_with_a_repeated_row_is_refused():
     with pytest.raises(ValueError, match="at least one item"):
         IDTable.build(np.zeros((0, 2), int), (3, 4))
