@@ -79,7 +79,7 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
 
 def remove(run: Path, ids: list[str]) -> int:
     """Remove the items with these ids. Returns the exit status: 0, or 1 if the index has no item with one of them."""
-    removed = update.remove(run, (line.strip() for line in sys.stdin if line.strip()) if ids == ["-"] else ids)
+    removed = update.remove(run, [line.strip() for line in sys.stdin if line.strip()] if ids == ["-"] else ids)
     print(f"removed {removed.removed:,}" + (f", unknown {_listed(removed.unknown)}" if removed.unknown else ""))
     return 1 if removed.unknown else 0
 
