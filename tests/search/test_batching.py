@@ -74,6 +74,11 @@ class Crowd:
             thread.join(TIMEOUT)
 
 
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    """What a process of its own does."""
+    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True)
+
+
 @pytest.fixture
 def batcher():
     return Batcher()
@@ -203,7 +208,7 @@ def test_all_engines_of_a_process_share_a_thread_which_keeps_the_cores_where_oth
         "started = threading.Thread(target=lambda: print(torch.get_num_threads())); started.start(); started.join()\n"
         "print(torch.get_num_threads(), batching.engine_thread().call(torch.get_num_threads))"
     )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True)
+    ended = run(program)
     assert ended.stdout.split() == ["1", "1", "3"], ended.stderr
 
 
@@ -211,10 +216,10 @@ def test_a_process_that_ends_waits_for_work_that_has_begun():
     program = (
         "import threading, torch; from genius.search.batching import engine_thread\n"
         "begun, numbers = threading.Event(), torch.ones(500, 500)\n"
-        "work = lambda: (begun.set(), [numbers @ numbers for _ in range(200)], print('done'))\n"
+        "work = lambda: (begun.set(), [numbers @ numbers for _ in range(200)], print('done')) and None\n"
         "threading.Thread(target=engine_thread().call, args=(work,), daemon=True).start(); begun.wait()"
     )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, capture_output=True, text=True)
+    ended = run(program)
     assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr
 
 
@@ -249,7 +254,7 @@ def test_a_process_ends_while_its_device_is_busy():
         "def work(queries, options): busy.set(); time.sleep(60)\n"
         "threading.Thread(target=batcher.run, args=(work, [1], '', 1), daemon=True).start(); busy.wait()"
     )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, capture_output=True, text=True)
+    ended = run(program)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
