@@ -190,8 +190,8 @@ class IncrementalDecoder:
     def _mask(self, cache: DecoderCache) -> Tensor:
         """(b, h, w, R): T5's relative position bias for the ancestors of each beam, −inf for other rows."""
         level = len(cache.widths) - 1
-        widths = torch.tensor(cache.widths, device=cache.ancestors.device)
-        bias = self._bias[:, level, : level + 1].repeat_interleave(widths, dim=1)  # (h, R)
+        of_levels = [self._bias[:, level, [at]].expand(-1, width) for at, width in enumerate(cache.widths)]
+        bias = torch.cat(of_levels, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 
     def _rms_norm(self, x: Tensor) -> Tensor:

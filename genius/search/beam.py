@@ -77,6 +77,8 @@ def beam_search(
             finished |= trie.item_counts(prefixes.node).sum(1) <= beams + beams // SURPLUS
         if level == trie.levels - 1:
             finished[:] = True
+        if not finished.any():
+            continue
         recorder.record_finished(prefixes.select(finished))
         prefixes = prefixes.select(~finished)
         scorer.keep(~finished)

@@ -21,9 +21,9 @@ from torch import Tensor
 from genius.errors import UserError
 from genius.models.absent import NoCodewords, NoEncoder
 from genius.models.decoder import IDDecoder
+from genius.models.decoder_graphs import decoder_for_search
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
-from genius.models.incremental_decoder import IncrementalDecoder
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
 from genius.schema import DECODER_DTYPES, Query, SearchResult
@@ -105,7 +105,7 @@ class Retriever:
         self.quantizer = quantizer.to(device).eval()
         self.decoder = decoder.to(device).eval()
         self.image_features = ImageFeatureCache(self.encoder)
-        self.finder = CandidateSearch(IncrementalDecoder(self.decoder, getattr(torch, decoder_dtype)))
+        self.finder = CandidateSearch(decoder_for_search(self.decoder, decoder_dtype))
         self._ranker = None if ranker is None else ranker.to(device).eval()
 
     @torch.inference_mode()

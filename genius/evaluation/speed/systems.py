@@ -17,7 +17,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, PrefixConstrained
 
 from genius.evaluation.speed.workloads import Setup
 from genius.models.decoder import IDDecoder, codeword_scores
-from genius.models.incremental_decoder import IncrementalDecoder
+from genius.models.decoder_graphs import decoder_for_search
 from genius.schema import SearchOptions
 from genius.search.candidates import SCANNED, CandidateSearch
 from genius.search.codewords import Codewords
@@ -134,7 +134,7 @@ def transformers_generate(setup: Setup) -> System:
 
 def by_ids(mode: str, settle: bool, setup: Setup) -> System:
     """Our generation, alone or with a scan."""
-    pool, decoder = setup.pool, IncrementalDecoder(setup.workload.decoder, getattr(torch, setup.decoder_dtype))
+    pool, decoder = setup.pool, decoder_for_search(setup.workload.decoder, setup.decoder_dtype)
     searching, size = CandidateSearch(decoder), pool.table.nbytes + pool.trie.nbytes
     if mode == "both":
         size += searching.scan_of(pool).norms.nbytes  # built now, not when it is timed

@@ -1,0 +1,130 @@
+"""The decoder's steps of one query as CUDA graphs: recorded when they are first met, replayed after.
+
+A GPU computes a step of one query faster than Python launches its kernels. A graph launches them all at once, on
+tensors that keep their places, so the state of one search lies where that of the search before did: one query is
+searched after the other. Batches are computed without graphs.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from genius.models.decoder import IDDecoder
+from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
+from genius.reading import one_line
+
+MAX_GRAPHS = 64  # each has memory of its own, some 10 MB at the paper's size; a search of 9 levels has 10
+CLOSE = 1e-3  # of log-probabilities; a replay runs the very kernels that were recorded
+LOG = logging.getLogger(__name__)
+
+Inputs = tuple[Any, ...]  # Tensors
+Results = tuple[DecoderCache, Any]  # the state after it; the log-probabilities (Tensor) of a step, else None
+Key = tuple[int, ...]  # number of beams; of a step also whether of the whole vocabulary, and the widths of all levels
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A recorded computation."""
+
+    inputs: Inputs  # to be filled before a replay
+    results: Results  # which a replay writes
+    replay: Callable[[], None]
+
+
+def decoder_for_search(decoder: IDDecoder, dtype: str) -> IncrementalDecoder:
+    """The decoder with this arithmetic, one of DECODER_DTYPES, as it is fastest on its device."""
+    kind = GraphedDecoder if next(decoder.parameters()).is_cuda else IncrementalDecoder
+    return kind(decoder, getattr(torch, dtype))
+
+
+def record_kernels(compute: Callable[[], Results]) -> tuple[Results, Callable[[], None]]:
+    """Record the kernels of a computation without running them: its results, which a replay writes, and the replay."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads may use the GPU meanwhile
+        results = compute()
+    return results, graph.replay
+
+
+class GraphedDecoder(IncrementalDecoder):
+    """An IncrementalDecoder for a GPU. Without graphs, and with a warning, where they cannot be recorded."""
+
+    def __init__(self, decoder: IDDecoder, dtype: torch.dtype = torch.float32, record: Callable = record_kernels):
+        """record: as `record_kernels`."""
+        super().__init__(decoder, dtype)
+        self._record, self._room = record, MAX_GRAPHS
+        self._graphs: dict[Key, Graph] = {}
+        self._current: tuple[DecoderCache, Key] | None = None  # the one query that is searched with graphs
+
+    def start(self, z: Tensor, beams: int) -> DecoderCache:
+        key, self._current = (beams,), None
+        found = self._run(key, (z,), lambda given: (IncrementalDecoder.start(self, given[0], beams), None))
+        if found is None:
+            return super().start(z, beams)
+        cache = _copied(found[0])
+        self._current = cache, key
+        return cache
+
+    def step(
+        self,
+        cache: DecoderCache,
+        parents: Tensor | None = None,
+        codes: Tensor | None = None,
+        whole_vocabulary: bool = True,
+    ) -> Tensor:
+        if self._current is None or cache is not self._current[0]:
+            return super().step(cache, parents, codes, whole_vocabulary)
+        inputs = () if parents is None or codes is None else (parents, codes)
+        key = (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1)
+
+        state = _copied(cache)
+
+        def compute(given: Inputs) -> Results:
+            after = _copied(state)
+            before, last = given or (None, None)
+            return after, IncrementalDecoder.step(self, after, before, last, whole_vocabulary)
+
+        found = self._run(key, inputs, compute)
+        if found is None:
+            self._current = None
+            return super().step(cache, parents, codes, whole_vocabulary)
+        vars(cache).update(vars(_copied(found[0])))
+        self._current = cache, key
+        return found[1].clone()
+
+    def _run(self, key: Key, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Results | None:
+        """The results by a graph, which is recorded if it is new; None for a batch, or where it cannot be."""
+        if inputs and len(inputs[0]) > 1:
+            return None
+        if key not in self._graphs and len(self._graphs) < self._room:
+            try:
+                self._graphs[key] = self._checked(inputs, compute)
+            except RuntimeError as error:
+                LOG.warning("Searching without CUDA graphs: %s", one_line(error))
+                self._room = 0
+        graph = self._graphs.get(key) if self._room else None
+        if graph is None:
+            return None
+        for place, given in zip(graph.inputs, inputs, strict=True):
+            place.copy_(given)
+        graph.replay()
+        return graph.results
+
+    def _checked(self, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Graph:
+        """A graph whose first replay gave what is computed without it. Raises RuntimeError if it cannot be recorded."""
+        places = tuple(given.clone() for given in inputs)
+        _, expected = compute(places)  # also makes ready what kernels need and recording forbids
+        results, replay = self._record(partial(compute, places))
+        replay()
+        if expected is not None and not torch.allclose(results[1], expected, rtol=CLOSE, atol=CLOSE):
+            raise RuntimeError("a replayed graph computed something else")
+        return Graph(places, results, replay)
+
+
+def _copied(cache: DecoderCache) -> DecoderCache:
+    """The same tensors; a step with one leaves the other as it is, but for the keys and values of the step."""
+    return replace(cache, widths=[*cache.widths])

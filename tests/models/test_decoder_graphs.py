@@ -1,0 +1,124 @@
+"""CUDA graphs of a decoder's steps; without a GPU, what is replayed is computed again into the same tensors."""
+
+import pytest
+import torch
+
+from genius.models import decoder_graphs
+from genius.models.decoder_graphs import GraphedDecoder, decoder_for_search
+from genius.models.incremental_decoder import IncrementalDecoder
+from genius.search.beam import beam_search
+from genius.search.candidates import CandidateSearch
+from genius.trie.pool import Pool
+from genius.trie.trie import Trie
+from tests.models.test_incremental_decoder import queries
+from tests.search.test_beam_with_decoder import build
+from tests.search.tiny import DIM, tiny_decoder
+
+
+class Recorder:
+    """Stands for `record_kernels`."""
+
+    def __init__(self):
+        self.recorded, self.replayed = 0, 0
+
+    def __call__(self, compute):
+        self.recorded += 1
+        cache, log_probs = compute()
+
+        def replay():
+            self.replayed += 1
+            again, logits = compute()
+            for name, place in vars(cache).items():
+                if isinstance(place, torch.Tensor):
+                    place.copy_(getattr(again, name))
+            if log_probs is not None:
+                log_probs.copy_(logits)
+
+        return (cache, log_probs), replay
+
+
+def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
+    """What ten queries find, one after the other, in several ways."""
+    table, trie, _ = build()
+    finder, pool, found = CandidateSearch(decoder), Pool(table, trie), []
+    for number in range(10):
+        z = torch.nn.functional.normalize(torch.randn(1, DIM, generator=torch.Generator().manual_seed(number)), dim=-1)
+        for valid, beams, options in [
+            (trie, 6, {}),
+            (trie, 6, {"settle": True, "decoder_weight": 0.4}),
+            (trie.below((1,)), 6, {"trace": True}),
+            (trie, 3, {}),
+        ]:
+            result = beam_search(decoder, z, valid, beams, **options)
+            found += [result.low, result.high, result.scores, result.log_probs, result.first_log_probs]
+        found += finder.first_codes(z, pool)
+    return found
+
+
+@pytest.mark.parametrize("geometry", [False, True])
+def test_replayed_steps_give_every_query_what_computed_steps_do(geometry):
+    model, record = tiny_decoder(geometry), Recorder()
+    for graphed, computed in zip(
+        searches(GraphedDecoder(model, record=record)), searches(IncrementalDecoder(model)), strict=True
+    ):
+        assert torch.equal(graphed, computed)
+    # a start and four steps with 6 beams, three steps below a code, a start and four steps with 3 beams, two of first codes
+    assert record.recorded == 5 + 3 + 5 + 2 < record.replayed
+
+
+def test_without_room_for_another_graph_steps_are_computed(monkeypatch):
+    monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", 4)
+    model, record = tiny_decoder(), Recorder()
+    for graphed, computed in zip(
+        searches(GraphedDecoder(model, record=record)), searches(IncrementalDecoder(model)), strict=True
+    ):
+        assert torch.equal(graphed, computed)
+    assert record.recorded == 4
+
+
+def refuse(compute):
+    raise RuntimeError("CUDA error: operation not permitted")
+
+
+def compute_something_else(compute):
+    cache, log_probs = compute()
+    return (cache, log_probs), lambda: log_probs is None or log_probs.add_(0.01)
+
+
+@pytest.mark.parametrize(
+    "record, reason", [(refuse, "not permitted"), (compute_something_else, "computed something else")]
+)
+def test_a_gpu_that_cannot_replay_steps_computes_them_and_says_so_once(caplog, record, reason):
+    model = tiny_decoder()
+    for graphed, computed in zip(
+        searches(GraphedDecoder(model, record=record)), searches(IncrementalDecoder(model)), strict=True
+    ):
+        assert torch.equal(graphed, computed)
+    (warning,) = caplog.messages
+    assert warning.startswith("Searching without CUDA graphs: ") and reason in warning
+
+
+def test_batches_are_computed_and_leave_the_graphs_as_they_are():
+    model, record, (z, _) = tiny_decoder(), Recorder(), queries(3)
+    graphed, computed, trie = GraphedDecoder(model, record=record), IncrementalDecoder(model), build()[1]
+    for features in (z[:1], z, z[1:2], z[1:], z[2:]):
+        found, expected = (beam_search(decoder, features, trie, 6) for decoder in (graphed, computed))
+        assert torch.equal(found.scores, expected.scores) and torch.equal(found.low, expected.low)
+    assert record.recorded == 5
+
+
+def test_without_a_gpu_steps_are_computed():
+    assert type(decoder_for_search(tiny_decoder(), "float32")) is IncrementalDecoder
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_replays_what_it_computes(caplog):
+    model = tiny_decoder().cuda()
+    graphed, computed = decoder_for_search(model, "float32"), IncrementalDecoder(model)
+    on_gpu = Trie(build()[0], "cuda")
+    for z in torch.nn.functional.normalize(torch.randn(5, 1, DIM, device="cuda"), dim=-1):
+        for settle in (False, True):
+            found, expected = (beam_search(decoder, z, on_gpu, 6, settle=settle) for decoder in (graphed, computed))
+            assert torch.equal(found.low, expected.low)
+            torch.testing.assert_close(found.scores, expected.scores)
+    assert isinstance(graphed, GraphedDecoder) and not caplog.messages
