@@ -7,9 +7,9 @@ searched after the other. Batches are computed without graphs.
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,8 +27,7 @@ Results = tuple[DecoderCache, Any]  # the state after it; the log-probabilities 
 Key = tuple[int, ...]  # number of beams; of a step also whether of the whole vocabulary, and the widths of all levels
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(NamedTuple):
     """A recorded computation."""
 
     inputs: Inputs  # to be filled before a replay
@@ -79,9 +78,7 @@ class GraphedDecoder(IncrementalDecoder):
         if self._current is None or cache is not self._current[0]:
             return super().step(cache, parents, codes, whole_vocabulary)
         inputs = () if parents is None or codes is None else (parents, codes)
-        key = (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1)
-
-        state = _copied(cache)
+        key, state = (*self._current[1], whole_vocabulary, inputs[0].shape[1] if inputs else 1), _copied(cache)
 
         def compute(given: Inputs) -> Results:
             after = _copied(state)
@@ -100,15 +97,17 @@ class GraphedDecoder(IncrementalDecoder):
         """The results by a graph, which is recorded if it is new; None for a batch, or where it cannot be."""
         if inputs and len(inputs[0]) > 1:
             return None
-        if key not in self._graphs and len(self._graphs) < self._room:
+        if key not in self._graphs:
+            if len(self._graphs) >= self._room:
+                return None
             try:
                 self._graphs[key] = self._checked(inputs, compute)
             except RuntimeError as error:
                 LOG.warning("Searching without CUDA graphs: %s", one_line(error))
                 self._room = 0
-        graph = self._graphs.get(key) if self._room else None
-        if graph is None:
-            return None
+                self._graphs.clear()
+                return None
+        graph = self._graphs[key]
         for place, given in zip(graph.inputs, inputs, strict=True):
             place.copy_(given)
         graph.replay()

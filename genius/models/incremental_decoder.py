@@ -190,7 +190,7 @@ class IncrementalDecoder:
     def _mask(self, cache: DecoderCache) -> Tensor:
         """(b, h, w, R): T5's relative position bias for the ancestors of each beam, −inf for other rows."""
         level = len(cache.widths) - 1
-        of_levels = [self._bias[:, level, [at]].expand(-1, width) for at, width in enumerate(cache.widths)]
+        of_levels = [self._bias[:, level, at, None].expand(-1, width) for at, width in enumerate(cache.widths)]
         bias = torch.cat(of_levels, dim=1)  # (h, R)
         return bias[:, None].masked_fill(~cache.ancestors[:, None], -torch.inf)
 

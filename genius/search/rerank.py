@@ -19,7 +19,7 @@ from genius.models.ranker import Ranker
 from genius.schema import RANKER_PARTS, GeneratedID, Hit
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, FirstCodes, positions_in_lists
-from genius.search.codewords import Codewords
+from genius.search.scan import Codewords
 from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # candidates whose vectors are in memory at once

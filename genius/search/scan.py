@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from genius.search.codewords import Codewords
 from genius.search.scoring import key_scores, sort_keys
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import expand_ranges
 from genius.trie.pool import Pool
+from genius.trie.trie import Trie
 
 if TYPE_CHECKING:
     from genius.search.scan_kernel import Kernels
@@ -42,6 +43,31 @@ SHARES = {2: 0.15, 3: 0.05}  # of all items, by the codes of the prefixes that `
 PER_PREFIX = 300  # items on average; with fewer, choosing among prefixes of three codes takes longer than it saves
 
 Ranges = tuple[np.ndarray, np.ndarray]  # low and high (r,): positions low … high − 1 of the ID table, disjoint
+
+
+class Codewords:
+    """The codewords of a quantizer, numbered one level after the other. Shapes: t items, k codewords of all levels."""
+
+    def __init__(self, codebooks: Sequence[Tensor]):
+        self.codebooks = codebooks
+        self.offsets = np.cumsum([0, *(len(codebook) for codebook in codebooks[:-1])])  # (M,)
+
+    @cached_property
+    def words(self) -> Tensor:
+        """(k, d)."""
+        return torch.cat([*self.codebooks]).float()
+
+    def numbers(self, trie: Trie, positions: Tensor) -> Tensor:
+        """Positions of items (t,) in the ID table -> numbers of their codewords (t, M), read where the trie is."""
+        return trie.codes(positions) + torch.from_numpy(self.offsets).to(positions.device)
+
+    def sums(self, numbers: Tensor) -> Tensor:
+        """numbers (t, M) -> quantized vectors (t, d)."""
+        return F.embedding_bag(numbers, self.words, mode="sum")
+
+    def products(self, z: Tensor) -> Tensor:
+        """2⟨z, e⟩ of all codewords and queries z (b, d): (b, k)."""
+        return F.linear(2 * z.float(), self.words)
 
 
 class Scanned(NamedTuple):
@@ -80,8 +106,9 @@ class Scan:
 
     def _scan(self, products: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
         """products (b, c); ranges: those of all queries, or of each."""
-        if self._kernels is not None and self._kernels.done():
-            keys = self._compiled_keys(self._kernels.result(), products.numpy(), k, ranges)
+        kernels = self._kernels
+        if kernels is not None and kernels.done() and not kernels.exception():  # numba may lack this machine
+            keys = self._compiled_keys(kernels.result(), products.numpy(), k, ranges)
         elif len(ranges) == 1:
             keys = self._plain_keys(products, k, *ranges[0])
         else:

@@ -21,8 +21,7 @@ from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Item, Modality
-from genius.search.codewords import Codewords
-from genius.search.scan import squared_norms
+from genius.search.scan import Codewords, squared_norms
 from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_items, tiny_quantizer
 
 N, WHOLE = 24, 40

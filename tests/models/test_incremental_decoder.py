@@ -94,17 +94,6 @@ def test_dropping_queries_does_not_change_the_others(monkeypatch):
         torch.testing.assert_close(log_probs, teacher_forced(decoder, z[1], prefix), **CLOSE)
 
 
-def test_the_prefix_is_read_once_per_query_and_no_cache_is_copied_between_beams():
-    search, (z, _) = IncrementalDecoder(tiny_decoder()), queries(2)
-    cache = search.start(z, beams=4)
-    address = cache.keys_values.data_ptr()
-    search.step(cache)
-    for parents, codes in FAMILY:
-        search.step(cache, torch.tensor(parents), torch.tensor(codes))
-    assert cache.prefix_keys_values.shape[2] == 2 and cache.keys_values.data_ptr() == address
-    assert cache.ancestors.shape[-1] == sum(cache.widths) == 1 + 2 + 3 + 4
-
-
 @pytest.mark.parametrize("rows", [1, 2, 1000])
 def test_the_softmax_over_the_whole_vocabulary_is_that_of_each_beam(monkeypatch, rows):
     monkeypatch.setattr(incremental_decoder, "ROWS", rows)

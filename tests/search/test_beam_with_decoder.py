@@ -7,8 +7,7 @@ import torch
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from genius.search.beam_state import Beams
-from genius.search.codewords import Codewords
-from genius.search.scan import Scan
+from genius.search.scan import Codewords, Scan
 from genius.trie.ids import IDTable
 from genius.trie.pool import Pool
 from genius.trie.trie import Trie

@@ -1,5 +1,7 @@
 """genius/search/scan.py on both of its paths, against distances worked out one item at a time in float64."""
 
+from concurrent.futures import Future
+
 import numba
 import numpy as np
 import pytest
@@ -7,8 +9,7 @@ import torch
 
 from genius.search import scan as module
 from genius.search import scan_kernel
-from genius.search.codewords import Codewords
-from genius.search.scan import FEW, Scan, compiling
+from genius.search.scan import FEW, Codewords, Scan, compiling
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
 from tests.waiting import forked
@@ -143,7 +144,7 @@ def test_the_nearest_prefixes_hold_the_share(share, count, sizes, length, per_pr
         assert positions[: len(expected)] == expected and set(positions[len(expected) :]) <= {-1}
 
 
-def test_without_a_folder_for_its_cache_the_loop_is_compiled_all_the_same(monkeypatch):
+def test_without_a_folder_for_a_cache_the_loop_is_compiled_and_without_a_compiler_torch_scans(monkeypatch):
     compile_it = numba.njit
 
     def no_folder(*given, cache=False, **named):
@@ -153,12 +154,13 @@ def test_without_a_folder_for_its_cache_the_loop_is_compiled_all_the_same(monkey
 
     monkeypatch.setattr(scan_kernel.numba, "njit", no_folder)
     pool, codewords = world((3, 9), 50)
-    scan = Scan(pool, codewords)
-    kernels = scan_kernel.build_kernels((3, 9))
-    monkeypatch.setattr(
-        scan, "_kernels", type("Done", (), {"done": lambda self: True, "result": lambda self: kernels})()
-    )
-    assert scan.best(queries(1), 9).positions.tolist() == Scan(pool, codewords).best(queries(1), 9).positions.tolist()
+    compiled, failed = Future(), Future()
+    compiled.set_result(scan_kernel.build_kernels((3, 9)))
+    failed.set_exception(ImportError("numba needs another version of llvmlite"))
+    expected, scan = Scan(pool, codewords).best(queries(1), 9), Scan(pool, codewords)
+    for kernels in (compiled, failed):
+        monkeypatch.setattr(scan, "_kernels", kernels)
+        assert torch.equal(scan.best(queries(1), 9).positions, expected.positions)
 
 
 def test_a_forked_process_scans_on_threads_of_its_own():

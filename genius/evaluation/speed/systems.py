@@ -20,11 +20,10 @@ from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.decoder_graphs import decoder_for_search
 from genius.schema import SearchOptions
 from genius.search.candidates import SCANNED, CandidateSearch
-from genius.search.codewords import Codewords
 from genius.search.dense import add_all, build_hnsw, build_ivf_pq, flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.search.scan import Scan, compiling, squared_norms
+from genius.search.scan import Codewords, Scan, compiling, squared_norms
 from genius.trie.pool import Pool
 
 K = 50  # results; of a scan SCANNED, which are re-ranked
