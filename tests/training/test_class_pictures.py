@@ -8,6 +8,7 @@ import torch
 
 from genius.collections.images import open_image
 from genius.encoding.features import FeatureFiles
+from genius.errors import UserError
 from genius.index.store import load_index
 from genius.models.class_bridge import BridgedHead, ClassTexts
 from genius.models.encoder import Encoder
@@ -16,6 +17,7 @@ from genius.schema import Modality
 from tests.training.tiny import TINY, arguments, train_stage
 from tests.training.tiny_towers import locked_settings, write_color_collection
 from training import __main__ as pipeline
+from training.ablations.trainer import Trainer
 from training.class_pictures import ClassCollection, class_outputs, picture_rows
 from training.command_line import Arguments
 from training.pairs import CandidateTable, Pairs
@@ -63,6 +65,8 @@ def test_every_stage_sees_the_classes_and_the_index_does_not(bridged, colors):
     assert len(files) == len(items) + 1000 * (1 + 2 * PICTURES)
     assert load_index(Run(bridged.run)).n == len(items)
     assert files.features(slice(len(items), None)).image.isfinite().all()
+    with pytest.raises(UserError, match="no test queries"):  # which ablations look for behind the features
+        Trainer(Run(bridged.run), colors, bridged.settings, 5, "cpu")
 
 
 def test_a_pool_is_indexed_without_the_classes(bridged):

@@ -41,6 +41,7 @@ from training.ablations.id_schemes import SCHEMES, Identifiers, SchemeInputs
 from training.ablations.variants import BEAM_SIZES, BEAMS, COUNTERPARTS, FIVE, FULL, Training, Variant, search_name
 from training.block_index import embedding_as_it_is
 from training.checkpoint import fingerprint
+from training.class_pictures import training_collection
 from training.command_line import Arguments
 from training.decoder import TargetIDs
 from training.features import FeatureSet, feature_folders, share_features
@@ -83,8 +84,11 @@ class Trainer:
         """
         self.run, self.collection, self.limit, self.device = run, collection, limit, device
         self.base, self.engine = Variant(FULL, ()).training(base), Engine.load(run.path, device)
-        self.index, self.candidates = self.engine.index, CandidateTable.read(collection)
-        self.data = {split: FeatureSet.read(run, collection, self.candidates, split, base.seed) for split in SPLITS}
+        self.learned = training_collection(
+            collection.root, base, run
+        )  # the collection, perhaps with the bridge's classes
+        self.index, self.candidates = self.engine.index, CandidateTable.read(self.learned)
+        self.data = {split: FeatureSet.read(run, self.learned, self.candidates, split, base.seed) for split in SPLITS}
         self.item_rows = self.candidates.rows([item.id for item in self.index.items(range(self.index.n))])
         if (self.item_rows < 0).any():
             raise UserError(f"{run.path} has items that were added after training; build its index again")
@@ -174,7 +178,7 @@ class Trainer:
         return TargetIDs(codes, model.cpu(), fusion, run.digest("quantizer")), model.config.code_sizes
 
     def _scheme(self, training: Training, seed: int) -> Identifiers:
-        items, config = list(self.collection.all_candidates()), training.settings.quantizer.quantizer
+        items, config = list(self.learned.all_candidates()), training.settings.quantizer.quantizer
         known = np.zeros(len(items), dtype=bool)
         known[self.data["train"].pairs.positives] = True
         embeddings = self.data["train"].candidate_files.embedding[:].astype(np.float32)
