@@ -24,7 +24,7 @@ from genius.files import link_files, link_or_copy, write_json
 from genius.models.encoder import Encoder, Features
 from genius.run import Run
 from training.checkpoint import fingerprint
-from training.class_pictures import training_collection
+from training.class_pictures import ClassCollection, picture_path, training_collection
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, main_process_first, rank, world_size
 from training.image_augmentation import open_item_image
@@ -49,6 +49,11 @@ def train(arguments: Arguments) -> None:
     candidates = CandidateTable.read(collection)
     sets = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
     cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
+    if isinstance(collection, ClassCollection) and not cache.images([picture_path(0, 0)]):
+        raise UserError(
+            f"{run.path} lacks the outputs of its towers, which the pseudo-pictures of classes are made of; train its "
+            "encoder again, or go without: --set encoder.locked.class_pictures=0"
+        )
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
     def fill(name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int) -> int:

@@ -1,5 +1,6 @@
 """The class bridge in training: heads learn beside it, and every stage sees pseudo-pictures that no index holds."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,14 @@ def test_every_stage_sees_the_classes_and_the_index_does_not(bridged, colors):
     assert files.features(slice(len(items), None)).image.isfinite().all()
     with pytest.raises(UserError, match="no test queries"):  # which ablations look for behind the features
         Trainer(Run(bridged.run), colors, bridged.settings, 5, "cpu")
+
+
+def test_pseudo_pictures_without_the_outputs_of_towers_are_refused_before_anything_is_encoded(bridged, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(bridged.run, run, ignore=shutil.ignore_patterns("towers", "features"))
+    with pytest.raises(UserError, match="lacks the outputs of its towers.*class_pictures=0$"):
+        train_stage("features", bridged.collection, run, bridged.settings)
+    assert not (run / "features").exists()
 
 
 def test_a_pool_is_indexed_without_the_classes(bridged):
