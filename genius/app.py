@@ -21,7 +21,6 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 from genius.commands import subcommand_list
 from genius.errors import UserError, exit_on_user_error
 from genius.run import is_run, shipped_run
-from genius.schema import DECODER_DTYPES
 from genius.ui.security import check_editing, check_origins, is_loopback, read_logins
 
 if TYPE_CHECKING:
@@ -65,8 +64,6 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     waiting = "requests to one run that may wait for their turn, half of them from one address (default: %(default)s)"
     option("--max-queue", type=int, default=64, metavar="N", help=waiting)
     option("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
-    arithmetic = "arithmetic of the decoder; bfloat16 is faster where the hardware has it (default: %(default)s)"
-    option("--decoder-dtype", choices=DECODER_DTYPES, default=DECODER_DTYPES[0], help=arithmetic)
     option("--log-json", action="store_true", help="write the log to stdout, also each call, as a JSON object per line")
     drain = "after SIGTERM, how long to answer what was accepted before (default: %(default)s)"
     option("--drain-seconds", type=float, default=20, metavar="SECONDS", help=drain)
@@ -144,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         def load(run: Path) -> Page:
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
             served = ServedRun.read(run, options.editable or own, run_names, working_copies)
-            engine = Engine.load(run, options.device, options.decoder_dtype)
+            engine = Engine.load(run, options.device)
             engine.follow()
             return build(engine, served)
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
-DECODER_DTYPES = ("float32", "bfloat16")  # arithmetic of the decoder's beam search
 RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
 MODES = ("both", "generate", "scan")  # how candidates are found, see genius/search/candidates.py
 ORDERS = ("ranker", "cosine", "score")  # of candidates: the run's ranker; the embeddings' cosine, as published; or the
@@ -201,7 +200,6 @@ class SearchResult:
     modality_code: str = "forced"  # forced: the first code is the item's Modality; emergent: a learned cluster
     mode: str = "both"  # one of MODES
     order: str = "cosine"  # of the hits, one of ORDERS
-    dtype: str = "float32"  # of the decoder, one of DECODER_DTYPES
     decoded: int = 0  # beams scored, over all levels
     image_length: float = 0.0  # of the query's image feature, which is not normalized; 0: no image, or not known
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py

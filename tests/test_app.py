@@ -80,7 +80,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
     one, two = make_run(tmp_path / "one"), make_run(tmp_path / "two")
     app.main(
         f"--run {one} --run {two} --host 0.0.0.0 --port 8000 --root-path /genius --auth ada:one --device cpu "
-        "--editable --decoder-dtype bfloat16 --allowed-host Genius.example.org --embed-in https://example.org".split()
+        "--editable --allowed-host Genius.example.org --embed-in https://example.org".split()
     )
 
     hosting = serving.Hosting(
@@ -94,7 +94,7 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
     assert (memory, served_with, wait) == ("keep memory", hosting, "wait")
     assert [run.name for run in runs] == ["one", "two"]
     assert runs[1].load() == ServedRun(two, editable=True, run_names=("one", "two"))
-    assert calls[3:] == [(two, "cpu", "bfloat16"), "follow"]
+    assert calls[3:] == [(two, "cpu"), "follow"]
     assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
 
 

@@ -9,14 +9,7 @@ import argparse
 import sys
 
 from genius.errors import exit_on_user_error
-from genius.evaluation.arguments import (
-    add_decoder_dtype,
-    command_line,
-    evaluation_parser,
-    opened,
-    options_of,
-    parse_integers,
-)
+from genius.evaluation.arguments import command_line, evaluation_parser, opened, options_of, parse_integers
 from genius.evaluation.evaluate import EvaluationOptions, evaluate
 from genius.evaluation.paper import trained_on
 from genius.evaluation.report import report_of
@@ -39,7 +32,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", default="", metavar="ROW,ROW,…", help=rows)
     items = "only the pools of all items, or only those of the split's: all or SPLIT"
     parser.add_argument("--items", default="", metavar="ITEMS", help=items)
-    add_decoder_dtype(parser)
     return parser
 
 
@@ -48,7 +40,7 @@ def main(arguments: list[str]) -> None:
     given.beams = parse_integers(given.beams, "--beams", 1, MAX_BEAMS)
     given.rows = tuple(filter(None, given.rows.split(",")))
     options = options_of(EvaluationOptions, given)
-    engine, collection = opened(given, given.decoder_dtype)
+    engine, collection = opened(given)
     run, name = given.run.resolve().name, collection.root.resolve().name
     facts = command_line(MODULE, arguments), version(given.run), trained_on(Run(given.run).settings, name)
     report = report_of(evaluate(engine, collection, options), run, name, *facts)

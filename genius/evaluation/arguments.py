@@ -14,7 +14,6 @@ from genius.commands import command_parser
 from genius.errors import UserError
 from genius.run import Run
 from genius.runtime import keep_freed_memory
-from genius.schema import DECODER_DTYPES
 from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 
@@ -38,11 +37,11 @@ def evaluation_parser(module: str, doc: str) -> argparse.ArgumentParser:
     return parser
 
 
-def opened(given: argparse.Namespace, decoder_dtype: str = DECODER_DTYPES[0]) -> tuple[Engine, Collection]:
+def opened(given: argparse.Namespace) -> tuple[Engine, Collection]:
     """What the arguments of `evaluation_parser` name. The process keeps its memory and its cores for the engine."""
     keep_freed_memory()
     leave_cores_to_engines()
-    return Engine.load(given.run, given.device, decoder_dtype), collection_of(given.run, given.collection)
+    return Engine.load(given.run, given.device), collection_of(given.run, given.collection)
 
 
 def collection_of(run: Path, named: Path | None) -> Collection:
@@ -72,11 +71,6 @@ def add_beams(parser: argparse.ArgumentParser) -> None:
 def add_seed(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Add --seed, which refuses a negative number: numpy's generators take none. purpose: what is drawn with it."""
     add_number(parser, "--seed", 0, default=0, help=f"seed of {purpose} (default: %(default)s)")
-
-
-def add_decoder_dtype(parser: argparse.ArgumentParser) -> None:
-    arithmetic = "arithmetic of the decoder's beam search (default: %(default)s)"
-    parser.add_argument("--decoder-dtype", choices=DECODER_DTYPES, default=DECODER_DTYPES[0], help=arithmetic)
 
 
 def options_of(kind: type[Options], given: argparse.Namespace) -> Options:

@@ -158,7 +158,7 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
         f"{queries:,} {options.split} queries in {len(sets)} rows{limit}{answerable}; instructions chosen by seed "
         f"{options.seed}. {index.n:,} items with {engine.pool.table.distinct:,} distinct IDs; codes per level: "
         f"{', '.join(map(str, index.code_sizes))}. {beams} beams, decoder weight "
-        f"{engine.decoder.config.decoder_weight:g} against geometry, decoder in {engine.decoder_dtype}. {machine}; "
+        f"{engine.decoder.config.decoder_weight:g} against geometry. {machine}; "
         f"batches of {BATCH} queries to encode and of "
         f"{batch_size(beams)} to search."
     )

@@ -35,10 +35,9 @@ class Graph(NamedTuple):
     replay: Callable[[], None]
 
 
-def decoder_for_search(decoder: IDDecoder, dtype: str) -> IncrementalDecoder:
-    """The decoder with this arithmetic, one of DECODER_DTYPES, as it is fastest on its device."""
-    kind = GraphedDecoder if next(decoder.parameters()).is_cuda else IncrementalDecoder
-    return kind(decoder, getattr(torch, dtype))
+def decoder_for_search(decoder: IDDecoder) -> IncrementalDecoder:
+    """The decoder as it is fastest on its device."""
+    return (GraphedDecoder if next(decoder.parameters()).is_cuda else IncrementalDecoder)(decoder)
 
 
 def record_kernels(compute: Callable[[], Results]) -> tuple[Results, Callable[[], None]]:
@@ -52,9 +51,9 @@ def record_kernels(compute: Callable[[], Results]) -> tuple[Results, Callable[[]
 class GraphedDecoder(IncrementalDecoder):
     """An IncrementalDecoder for a GPU. Without graphs, and with a warning, where they cannot be recorded."""
 
-    def __init__(self, decoder: IDDecoder, dtype: torch.dtype = torch.float32, record: Callable = record_kernels):
+    def __init__(self, decoder: IDDecoder, record: Callable = record_kernels):
         """record: as `record_kernels`."""
-        super().__init__(decoder, dtype)
+        super().__init__(decoder)
         self._record, self._room = record, MAX_GRAPHS
         self._graphs: dict[Key, Graph] = {}
         self._current: tuple[DecoderCache, Key] | None = None  # the one query that is searched with graphs

@@ -5,8 +5,7 @@ How it differs from transformers' `generate`, and why it is several times as fas
 - the prefix's cross-attention keys and values are computed once per query, not once per beam;
 - no cache is copied from beam to beam. Every decoded row keeps its place, and a beam attends to its own ancestors
   through a mask (*tree attention*), so beams with a common past share its keys and values;
-- projections that read the same input are one matrix, with the gains of T5's layer norms folded in; on request in
-  bfloat16;
+- projections that read the same input are one matrix, with the gains of T5's layer norms folded in;
 - the softmax is over the whole vocabulary, a few beams at a time, or, on request, over the codes of the level only.
 
 Memory per query: 2 · layers · heads · head width · rows numbers for keys and values (T5-small, 50 beams, 9 levels:
@@ -63,10 +62,9 @@ class IncrementalDecoder:
     """An IDDecoder prepared for beam search. Holds copies of its weights: create it again when they change."""
 
     @torch.inference_mode()
-    def __init__(self, decoder: IDDecoder, dtype: torch.dtype = torch.float32):
-        """dtype: float32 or bfloat16, of weights and activations; log-probabilities are always float32."""
+    def __init__(self, decoder: IDDecoder):
         config, t5 = decoder.config, decoder.t5
-        self.config, self.dtype = config, dtype
+        self.config = config
         self.codebooks = [codebook.detach() for codebook in decoder.codebooks]
         self.blend_scale = decoder.blend_scale
         self._norms = [codebook.square().sum(-1) for codebook in self.codebooks]
@@ -76,12 +74,10 @@ class IncrementalDecoder:
         def matrix(*weights: Tensor, gain: Tensor | None = None) -> Tensor:
             """Weights (out, in), stacked, for an input with this gain (in,)."""
             stacked = torch.cat(weights)
-            return (stacked if gain is None else stacked * gain).to(dtype)
+            return stacked if gain is None else stacked * gain
 
         self._projections = [  # of z to the prefix, with a ReLU between them
-            (matrix(layer.weight), layer.bias.to(dtype))
-            for layer in decoder.project.modules()
-            if isinstance(layer, nn.Linear)
+            (matrix(layer.weight), layer.bias) for layer in decoder.project.modules() if isinstance(layer, nn.Linear)
         ]
         self._layers, cross_keys_values = [], []
         for block in t5.decoder.block:
@@ -99,18 +95,18 @@ class IncrementalDecoder:
             )
             cross_keys_values += [cross.EncDecAttention.k.weight, cross.EncDecAttention.v.weight]
         self._prefix_to_kv = matrix(*cross_keys_values, gain=t5.encoder.final_layer_norm.weight)
-        self._embedding = t5.shared.weight.to(dtype)
+        self._embedding = t5.shared.weight
         # T5 scales its last hidden state before its tied head
         gain = t5.decoder.final_layer_norm.weight * config.width**-0.5
         self._head = matrix(t5.shared.weight, gain=gain)
         attention = t5.decoder.block[0].layer[0].SelfAttention
         bias = attention.compute_bias(config.levels, config.levels, device=self._embedding.device)
-        self._bias = bias[0].to(dtype)  # (h, M, M)
+        self._bias = bias[0]  # (h, M, M)
 
     def start(self, z: Tensor, beams: int) -> DecoderCache:
         """Compute what is needed once per query. z (b, d); beams: the largest number of beams at any level."""
         config = self.config
-        prefix = z.to(self.dtype)
+        prefix = z
         for number, (weights, bias) in enumerate(self._projections):
             prefix = F.linear(prefix.relu() if number else prefix, weights) + bias
         prefix_kv = F.linear(self._rms_norm(prefix.view(-1, config.width)), self._prefix_to_kv)  # of (b·N, m)
@@ -155,7 +151,7 @@ class IncrementalDecoder:
         log_probs = []
         for start in range(0, len(hidden), ROWS):
             rows = slice(start, start + ROWS)
-            logits = F.linear(hidden[rows], head).float()
+            logits = F.linear(hidden[rows], head)
             if config.geometry:
                 logits[:, own] += geometry[rows] * self._scales[level]
             log_probs.append(logits[:, own] - logits.logsumexp(-1, keepdim=True))

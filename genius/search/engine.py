@@ -83,41 +83,35 @@ class Engine:
         index: Index,
         device: torch.device | str = "cpu",
         run: Run | None = None,
-        decoder_dtype: str = "float32",
         ranker: Ranker | None = None,
     ):
         """run: as it was read when the parts were loaded; without it no newer index is found. Where its manifest
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
         published code does.
 
-        decoder_dtype: arithmetic of the decoder's beam search, one of DECODER_DTYPES. Raises UserError for an unknown
-        one.
-
         ranker: orders candidates unless a search asks for the published order by cosine.
         """
         self.device, self.run = torch.device(device), run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
-        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, decoder_dtype, ranker, normalize)
+        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, ranker, normalize)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
-        self.decoder_dtype = decoder_dtype
         self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
         self.match_words = MatchWords(run)
         self.versions = Versions(index, self.device, run)
         self.batcher = engine_thread()
 
     @classmethod
-    def load(cls, run: Path | str, device: str | None = None, decoder_dtype: str = "float32") -> "Engine":
+    def load(cls, run: Path | str, device: str | None = None) -> "Engine":
         """Open a run: a folder, or hf://USER/NAME on the Hugging Face hub. device None: a GPU if there is one.
-        decoder_dtype: see `__init__`.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
         """
         with ThreadPoolExecutor(1, "load") as loader:  # OpenMP's threads end with it; batching.py says why they should
-            return loader.submit(cls._load, run, device, decoder_dtype).result()
+            return loader.submit(cls._load, run, device).result()
 
     @classmethod
-    def _load(cls, run: Path | str, device: str | None, decoder_dtype: str) -> "Engine":
+    def _load(cls, run: Path | str, device: str | None) -> "Engine":
         chosen, opened = usable_device(device), Run(local_run(run))
         folder = opened.folder
         quantizer = load_quantizer(folder("quantizer"))
@@ -137,7 +131,7 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, decoder_dtype, ranker)
+        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, ranker)
         engine._check(run)
         return engine
 

@@ -18,7 +18,6 @@ import torch
 from PIL.Image import Image
 from torch import Tensor
 
-from genius.errors import UserError
 from genius.models.absent import NoCodewords, NoEncoder
 from genius.models.decoder import IDDecoder
 from genius.models.decoder_graphs import decoder_for_search
@@ -26,7 +25,7 @@ from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
-from genius.schema import DECODER_DTYPES, Query, SearchResult
+from genius.schema import Query, SearchResult
 from genius.search.candidates import CandidateSearch
 from genius.search.checks import ResolvedOptions
 from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates, ranker_parts, score_parts
@@ -89,23 +88,17 @@ class Retriever:
         quantizer: ResidualQuantizer | NoCodewords,
         decoder: IDDecoder,
         device: torch.device,
-        decoder_dtype: str = "float32",
         ranker: Ranker | None = None,
         normalize: bool = False,
     ):
-        """decoder_dtype, ranker: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold.
-
-        Raises UserError for an unknown decoder_dtype.
-        """
-        if decoder_dtype not in DECODER_DTYPES:
-            raise UserError(f"decoder_dtype must be one of {', '.join(DECODER_DTYPES)}, not {decoder_dtype!r}.")
-        self.device, self.decoder_dtype, self._normalize = device, decoder_dtype, normalize
+        """ranker: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold."""
+        self.device, self._normalize = device, normalize
         self.encoder = encoder.to(device).eval()
         self.fusion = fusion.to(device).eval()
         self.quantizer = quantizer.to(device).eval()
         self.decoder = decoder.to(device).eval()
         self.image_features = ImageFeatureCache(self.encoder)
-        self.finder = CandidateSearch(decoder_for_search(self.decoder, decoder_dtype))
+        self.finder = CandidateSearch(decoder_for_search(self.decoder))
         self._ranker = None if ranker is None else ranker.to(device).eval()
 
     @torch.inference_mode()
@@ -212,7 +205,6 @@ class Retriever:
                 candidates=int(retrieval.candidates.counts[i]),
                 mode=options.mode,
                 order=options.order,
-                dtype=self.decoder_dtype,
                 decoded=int(beams.scored[i]) if beams else 0,
                 image_length=image_lengths[i],
                 milliseconds=dict(watch.milliseconds),

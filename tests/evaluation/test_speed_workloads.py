@@ -67,7 +67,7 @@ def test_embeddings_are_those_of_the_run_and_near_them_for_recombined_items(engi
     n = engine.index.n
     workload = realistic(2 * n, engine, queries, seed=0)
 
-    embeddings = Setup.build(workload, 2 * n, 5, "float32", tmp_path).embeddings.astype(np.float32)
+    embeddings = Setup.build(workload, 2 * n, 5, tmp_path).embeddings.astype(np.float32)
 
     known = engine.index.embeddings.astype(np.float32)
     np.testing.assert_allclose(np.sort(embeddings[:n], axis=0), np.sort(known, axis=0), atol=1e-3)

@@ -16,4 +16,4 @@ CONFIG = DecoderConfig(
 def tiny_setup(folder: Path, items: int = 600, beams: int = 6, geometry: bool = False) -> Setup:
     """geometry: the decoder adds that of the codes to its logits."""
     workload = uniform(items, replace(CONFIG, geometry=geometry), seed=0, device=torch.device("cpu"))
-    return Setup.build(workload, items, beams, "float32", folder)
+    return Setup.build(workload, items, beams, folder)

@@ -106,7 +106,7 @@ def test_batches_are_computed_and_leave_the_graphs_as_they_are():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_replays_what_it_computes(caplog):
     model = tiny_decoder().cuda()
-    graphed, computed = decoder_for_search(model, "float32"), IncrementalDecoder(model)
+    graphed, computed = decoder_for_search(model), IncrementalDecoder(model)
     on_gpu = Trie(build()[0], "cuda")
     for z in torch.nn.functional.normalize(torch.randn(5, 1, DIM, device="cuda"), dim=-1):
         for settle in (False, True):

@@ -323,17 +323,6 @@ def test_models_run_only_on_the_engines_thread(engine, threads_of_models):
     assert threads_of_models == {engine.batcher._thread}
 
 
-def test_the_decoder_computes_in_a_chosen_dtype(tiny_run, engine):
-    lower = Engine.load(tiny_run.path, "cpu", decoder_dtype="bfloat16")
-    for searched, dtype in ((engine, "float32"), (lower, "bfloat16")):
-        assert {result.dtype for result in searched.search(QUERIES)} == {searched.decoder_dtype} == {dtype}
-    options = SearchOptions(order="score")
-    found, expected = (searched.search(QUERIES, options)[0].generated[0].score for searched in (lower, engine))
-    assert found != expected and found == pytest.approx(expected, abs=0.2)
-    with pytest.raises(UserError, match="decoder_dtype must be one of float32, bfloat16, not 'float16'"):
-        Engine.load(tiny_run.path, "cpu", decoder_dtype="float16")
-
-
 def test_results_say_whether_the_first_code_is_a_modality(engine, monkeypatch):
     assert engine.search(QUERIES[:1])[0].modality_code == "forced"
     monkeypatch.setattr(engine.quantizer, "config", replace(engine.quantizer.config, modality_code="emergent"))

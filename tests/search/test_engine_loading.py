@@ -18,12 +18,12 @@ def test_a_run_searches_once_when_it_is_loaded(tiny_run, monkeypatch):
 
     def noted(*arguments):
         found = search(*arguments)
-        used.extend(result.dtype for result in found)
+        used.extend(found)
         return found
 
     monkeypatch.setattr(Engine, "_search", noted)
-    Engine.load(tiny_run.path, "cpu", decoder_dtype="bfloat16")
-    assert used == ["bfloat16"]
+    Engine.load(tiny_run.path, "cpu")
+    assert len(used) == 1
 
 
 def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, engine, monkeypatch):

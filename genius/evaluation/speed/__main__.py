@@ -23,7 +23,6 @@ from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import (
     add_beams,
-    add_decoder_dtype,
     add_device,
     add_number,
     add_seed,
@@ -68,7 +67,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--systems", default=";".join(SYSTEMS), help=f"separated by semicolons: {'; '.join(SYSTEMS)}")
     add_number(parser, "--rounds", default=default.rounds, help="per system (default: %(default)s)")
     add_beams(parser)
-    add_decoder_dtype(parser)
     add_seed(parser, "IDs, vectors and queries")
     return parser
 
@@ -85,7 +83,7 @@ def main(arguments: Sequence[str]) -> None:
     leave_cores_to_engines()
     engine = queries = None
     if options.run:  # what is wrong with the run is said before hours of uniform IDs
-        engine = Engine.load(options.run, options.device, options.decoder_dtype)
+        engine = Engine.load(options.run, options.device)
     if options.collection:
         queries = EncodedSplit.read(engine, Collection(options.collection), "test", LIMIT, measuring.seed)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -100,7 +98,7 @@ def main(arguments: Sequence[str]) -> None:
         if tables:
             command = command_line("genius.evaluation.speed", arguments)
             note = (
-                f"{describe_machine(device)}; {measuring.beams} beams, decoder in {measuring.decoder_dtype}, seed "
+                f"{describe_machine(device)}; {measuring.beams} beams, seed "
                 f"{measuring.seed}.\n\nAll systems take turns in one process. A time is the median over at most "
                 f"{measuring.rounds} rounds, a comparison the median of the ratios in the rounds that both had."
             )

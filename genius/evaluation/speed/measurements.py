@@ -24,7 +24,7 @@ from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
 from genius.metrics.hit_rate import first_hits, hit_rate
 from genius.reports import Axis, Cell, Column, Plot, Series, Table
-from genius.schema import DECODER_DTYPES, MODES, Modality, Query, SearchOptions
+from genius.schema import MODES, Modality, Query, SearchOptions
 from genius.search.candidates import SCANNED
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
@@ -52,7 +52,6 @@ class SpeedOptions:
     systems: tuple[str, ...] = tuple(SYSTEMS)
     rounds: int = 9
     beams: int = 50
-    decoder_dtype: str = DECODER_DTYPES[0]  # of the decoder
     seed: int = 0
 
 
@@ -62,7 +61,7 @@ def searches(workload: Workload, options: SpeedOptions) -> Iterator[Measured]:
     times: dict[int, dict[tuple[str, int], float]] = {batch: {} for batch in options.batches}
     for items in options.items:
         with TemporaryDirectory() as folder:
-            setup, common = timed(Setup.build, workload, items, options.beams, options.decoder_dtype, Path(folder))
+            setup, common = timed(Setup.build, workload, items, options.beams, Path(folder))
             names = [name for name in options.systems if items <= MAX_ITEMS.get(name, items)]
             queries = workload.draw_queries(JUDGED, 0)
             nearest = None
@@ -192,7 +191,7 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
         return EncodedQueries(None, embeddings, engine.fusion(features) if fuse else embeddings)
 
     def from_text(name: str, workload: Workload, items: int, folder: Path, fuse: bool) -> Callable[[list[str]], Any]:
-        search = SYSTEMS[name](Setup.build(workload, items, options.beams, "float32", folder)).search
+        search = SYSTEMS[name](Setup.build(workload, items, options.beams, folder)).search
         return lambda texts: search(encode(texts, fuse))
 
     title = "The paper's Figure 4, queries per second by number of candidates"

@@ -133,7 +133,7 @@ def transformers_generate(setup: Setup) -> System:
 
 def by_ids(mode: str, settle: bool, setup: Setup) -> System:
     """Our generation, alone or with a scan."""
-    pool, decoder = setup.pool, decoder_for_search(setup.workload.decoder, setup.decoder_dtype)
+    pool, decoder = setup.pool, decoder_for_search(setup.workload.decoder)
     searching, size = CandidateSearch(decoder), pool.table.nbytes + pool.trie.nbytes
     if mode == "both":
         size += searching.scan_of(pool).norms.nbytes  # built now, not when it is timed

@@ -61,14 +61,13 @@ class Setup:
     workload: Workload
     pool: Pool
     beams: int
-    decoder_dtype: str  # of the decoder
     folder: Path  # for the embeddings, if a system needs them
 
     @classmethod
-    def build(cls, workload: Workload, items: int, beams: int, decoder_dtype: str, folder: Path) -> "Setup":
+    def build(cls, workload: Workload, items: int, beams: int, folder: Path) -> "Setup":
         config, device = workload.decoder.config, workload.decoder.codebooks[0].device
         pool = Pool.build(workload.packed[:items], config.code_sizes, np.arange(items), device)
-        return cls(workload, pool, beams, decoder_dtype, folder)
+        return cls(workload, pool, beams, folder)
 
     @property
     def items(self) -> int:
