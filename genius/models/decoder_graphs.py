@@ -40,10 +40,11 @@ def decoder_for_search(decoder: IDDecoder) -> IncrementalDecoder:
     return (GraphedDecoder if next(decoder.parameters()).is_cuda else IncrementalDecoder)(decoder)
 
 
-def record_kernels(compute: Callable[[], Results]) -> tuple[Results, Callable[[], None]]:
+def record_kernels(compute: Callable[[], Results], device: torch.device) -> tuple[Results, Callable[[], None]]:
     """Record the kernels of a computation without running them: its results, which a replay writes, and the replay."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads may use the GPU meanwhile
+    # other threads may use the GPU meanwhile
+    with torch.cuda.device(device), torch.cuda.graph(graph, capture_error_mode="thread_local"):
         results = compute()
     return results, graph.replay
 
@@ -116,7 +117,7 @@ class GraphedDecoder(IncrementalDecoder):
         """A graph whose first replay gave what is computed without it. Raises RuntimeError if it cannot be recorded."""
         places = tuple(given.clone() for given in inputs)
         _, expected = compute(places)  # also makes ready what kernels need and recording forbids
-        results, replay = self._record(partial(compute, places))
+        results, replay = self._record(partial(compute, places), self._embedding.device)
         replay()
         if expected is not None and not torch.allclose(results[1], expected, rtol=CLOSE, atol=CLOSE):
             raise RuntimeError("a replayed graph computed something else")

@@ -22,7 +22,7 @@ class Recorder:
     def __init__(self):
         self.recorded, self.replayed = 0, 0
 
-    def __call__(self, compute):
+    def __call__(self, compute, device):
         self.recorded += 1
         cache, log_probs = compute()
 
@@ -75,11 +75,11 @@ def test_without_room_for_another_graph_steps_are_computed(monkeypatch):
     assert record.recorded == 4
 
 
-def refuse(compute):
+def refuse(compute, device):
     raise RuntimeError("CUDA error: operation not permitted")
 
 
-def compute_something_else(compute):
+def compute_something_else(compute, device):
     cache, log_probs = compute()
     return (cache, log_probs), lambda: log_probs is None or log_probs.add_(0.01)
 
