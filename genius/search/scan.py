@@ -100,9 +100,7 @@ class Scan:
         ranges = []
         for best in order:
             enough = np.searchsorted(np.cumsum((high - low)[best]), share * len(self._table)) + 1
-            ranges.append(
-                (low[best[:enough]], high[best[:enough]])
-            )  # the nearest first: the rest changes little
+            ranges.append((low[best[:enough]], high[best[:enough]]))  # the nearest first: the rest changes little
         return self._scan(products, k, ranges)
 
     def _scan(self, products: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
