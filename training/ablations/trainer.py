@@ -84,9 +84,7 @@ class Trainer:
         """
         self.run, self.collection, self.limit, self.device = run, collection, limit, device
         self.base, self.engine = Variant(FULL, ()).training(base), Engine.load(run.path, device)
-        self.learned = training_collection(
-            collection.root, base, run
-        )  # the collection, perhaps with the bridge's classes
+        self.learned = training_collection(collection.root, base, run)  # perhaps with the classes of the bridge
         self.index, self.candidates = self.engine.index, CandidateTable.read(self.learned)
         self.data = {split: FeatureSet.read(run, self.learned, self.candidates, split, base.seed) for split in SPLITS}
         self.item_rows = self.candidates.rows([item.id for item in self.index.items(range(self.index.n))])
