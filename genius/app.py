@@ -51,7 +51,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     option("--port", type=int, default=variable("GRADIO_SERVER_PORT", "7860"), help=port)
     root = "public path of the page behind a proxy, such as /genius"
     option("--root-path", default=variable("GRADIO_ROOT_PATH", ""), metavar="PATH", help=root)
-    login = "require this login, or one of a file with one per line (default: GENIUS_AUTH, which others cannot read)"
+    login = "require this login, or one of a file with one per line (default: the variable GENIUS_AUTH)"
     option("--auth", default=variable("GENIUS_AUTH"), metavar="NAME:PASSWORD", help=login)
     option("--mcp", action="store_true", help="let agents search and read the items (Model Context Protocol)")
     editing = "let visitors change the run; without it, a page that is served to oneself changes a working copy"

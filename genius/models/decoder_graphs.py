@@ -2,7 +2,7 @@
 
 A GPU computes a step of one query faster than Python launches its kernels. A graph launches them all at once, on
 tensors that keep their places, so the state of one search lies where that of the search before did: one query is
-searched after the other. Batches are computed without graphs.
+searched after the other. Batches are computed without graphs. Shapes are those of incremental_decoder.py.
 """
 
 import logging
@@ -18,7 +18,7 @@ from genius.models.decoder import IDDecoder
 from genius.models.incremental_decoder import DecoderCache, IncrementalDecoder
 from genius.reading import one_line
 
-MAX_GRAPHS = 64  # each has memory of its own, some 10 MB at the paper's size; a search of 9 levels has 10
+MAX_GRAPHS = 64  # each keeps its tensors, 6.6 MB of logits at the paper's size; a search of 9 levels has 10
 CLOSE = 1e-3  # of log-probabilities; a replay runs the very kernels that were recorded
 LOG = logging.getLogger(__name__)
 
@@ -61,7 +61,11 @@ class GraphedDecoder(IncrementalDecoder):
 
     def start(self, z: Tensor, beams: int) -> DecoderCache:
         key, self._current = (beams,), None
-        found = self._run(key, (z,), lambda given: (IncrementalDecoder.start(self, given[0], beams), None))
+
+        def compute(given: Inputs) -> Results:
+            return IncrementalDecoder.start(self, given[0], beams), None
+
+        found = self._run(key, (z,), compute) if len(z) == 1 else None
         if found is None:
             return super().start(z, beams)
         cache = _copied(found[0])
@@ -94,9 +98,7 @@ class GraphedDecoder(IncrementalDecoder):
         return found[1].clone()
 
     def _run(self, key: Key, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Results | None:
-        """The results by a graph, which is recorded if it is new; None for a batch, or where it cannot be."""
-        if inputs and len(inputs[0]) > 1:
-            return None
+        """The results by a graph, which is recorded if it is new; None if it cannot be, or if there are enough."""
         if key not in self._graphs:
             if len(self._graphs) >= self._room:
                 return None

@@ -10,11 +10,12 @@ IDs that begin alike lie next to each other in the ID table, so a scan of what l
 ranges. On a CPU the loop is compiled (scan_kernel.py), in the background: until that is done, and on a GPU, torch adds
 the same numbers in the same order, so the result is the same to the last bit.
 
-Shapes: n items, b queries, d dim, M levels, k results, r ranges, p prefixes, c codewords of all levels.
+Shapes: n items, t of them, b queries, d dim, M levels, k results, r ranges, p prefixes, c codewords of all levels.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from genius.reading import one_line
 from genius.search.scoring import key_scores, sort_keys
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import expand_ranges
@@ -35,6 +37,7 @@ from genius.trie.trie import Trie
 if TYPE_CHECKING:
     from genius.search.scan_kernel import Kernels
 
+LOG = logging.getLogger(__name__)
 BLOCK = 1 << 16  # items that torch scans at once
 SHARE, LEAST = 16, 1 << 13  # parts of a scan that each thread takes, one after another; items of the smallest
 TOGETHER, FEW = 32, 6  # queries that are scanned together; fewer than FEW are scanned one after another
@@ -46,7 +49,7 @@ Ranges = tuple[np.ndarray, np.ndarray]  # low and high (r,): positions low … h
 
 
 class Codewords:
-    """The codewords of a quantizer, numbered one level after the other. Shapes: t items, k codewords of all levels."""
+    """The codewords of a quantizer, numbered one level after the other."""
 
     def __init__(self, codebooks: Sequence[Tensor]):
         self.codebooks = codebooks
@@ -54,7 +57,7 @@ class Codewords:
 
     @cached_property
     def words(self) -> Tensor:
-        """(k, d)."""
+        """(c, d)."""
         return torch.cat([*self.codebooks]).float()
 
     def numbers(self, trie: Trie, positions: Tensor) -> Tensor:
@@ -66,7 +69,7 @@ class Codewords:
         return F.embedding_bag(numbers, self.words, mode="sum")
 
     def products(self, z: Tensor) -> Tensor:
-        """2⟨z, e⟩ of all codewords and queries z (b, d): (b, k)."""
+        """2⟨z, e⟩ of all codewords and queries z (b, d): (b, c)."""
         return F.linear(2 * z.float(), self.words)
 
 
@@ -100,13 +103,13 @@ class Scan:
         ranges = []
         for best in order:
             enough = np.searchsorted(np.cumsum((high - low)[best]), share * len(self._table)) + 1
-            ranges.append((low[best[:enough]], high[best[:enough]]))  # the nearest first: the rest changes little
+            ranges.append((low[best[:enough]], high[best[:enough]]))  # nearest first: few of the rest are results
         return self._scan(products, k, ranges)
 
     def _scan(self, products: Tensor, k: int, ranges: Sequence[Ranges]) -> Scanned:
         """products (b, c); ranges: those of all queries, or of each."""
         kernels = self._kernels
-        if kernels is not None and kernels.done() and not kernels.exception():  # numba may lack this machine
+        if kernels is not None and kernels.done() and not kernels.exception():
             keys = self._compiled_keys(kernels.result(), products.numpy(), k, ranges)
         elif len(ranges) == 1:
             keys = self._plain_keys(products, k, *ranges[0])
@@ -190,9 +193,13 @@ def compiling(code_sizes: tuple[int, ...]) -> Future[Kernels]:
     """The kernels for these codes, which are compiled in the background, once."""
 
     def build() -> Kernels:
-        from genius.search.scan_kernel import build_kernels  # numba takes half a second to import
+        try:
+            from genius.search.scan_kernel import build_kernels  # numba takes half a second to import
 
-        return build_kernels(code_sizes)
+            return build_kernels(code_sizes)
+        except Exception as error:
+            LOG.warning("Scanning with torch, which is slower: numba cannot compile here (%s)", one_line(error))
+            raise
 
     return ThreadPoolExecutor(1, "compile").submit(build)
 

@@ -79,14 +79,12 @@ def refuse(compute, device):
     raise RuntimeError("CUDA error: operation not permitted")
 
 
-def compute_something_else(compute, device):
+def differ(compute, device):
     cache, log_probs = compute()
     return (cache, log_probs), lambda: log_probs is None or log_probs.add_(0.01)
 
 
-@pytest.mark.parametrize(
-    "record, reason", [(refuse, "not permitted"), (compute_something_else, "computed something else")]
-)
+@pytest.mark.parametrize("record, reason", [(refuse, "not permitted"), (differ, "something else")])
 def test_a_gpu_that_cannot_replay_steps_computes_them_and_says_so_once(caplog, record, reason):
     model = tiny_decoder()
     assert_equal_searches(GraphedDecoder(model, record=record), model)
@@ -106,8 +104,7 @@ def test_batches_are_computed_and_leave_the_graphs_as_they_are():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_replays_what_it_computes(caplog):
     model = tiny_decoder().cuda()
-    graphed, computed = decoder_for_search(model), IncrementalDecoder(model)
-    on_gpu = Trie(build()[0], "cuda")
+    graphed, computed, on_gpu = decoder_for_search(model), IncrementalDecoder(model), Trie(build()[0], "cuda")
     for z in torch.nn.functional.normalize(torch.randn(5, 1, DIM, device="cuda"), dim=-1):
         for settle in (False, True):
             found, expected = (beam_search(decoder, z, on_gpu, 6, settle=settle) for decoder in (graphed, computed))

@@ -1,6 +1,6 @@
 """genius/search/scan.py on both of its paths, against distances worked out one item at a time in float64."""
 
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
 import numba
 import numpy as np
@@ -144,7 +144,7 @@ def test_the_nearest_prefixes_hold_the_share(share, count, sizes, length, per_pr
         assert positions[: len(expected)] == expected and set(positions[len(expected) :]) <= {-1}
 
 
-def test_without_a_folder_for_a_cache_the_loop_is_compiled_and_without_a_compiler_torch_scans(monkeypatch):
+def test_without_a_folder_for_its_cache_the_loop_is_compiled_all_the_same(monkeypatch):
     compile_it = numba.njit
 
     def no_folder(*given, cache=False, **named):
@@ -153,14 +153,21 @@ def test_without_a_folder_for_a_cache_the_loop_is_compiled_and_without_a_compile
         return compile_it(*given, **named)
 
     monkeypatch.setattr(scan_kernel.numba, "njit", no_folder)
+    check_scan_with(compiling.__wrapped__((3, 9)), monkeypatch)
+
+
+def test_where_numba_cannot_compile_torch_scans_and_a_warning_says_so(monkeypatch, caplog):
+    monkeypatch.setattr(scan_kernel, "build_kernels", lambda sizes: {}[sizes])
+    check_scan_with(compiling.__wrapped__((3, 9)), monkeypatch)
+    assert "numba cannot compile here ((3, 9))" in caplog.text
+
+
+def check_scan_with(kernels: Future, monkeypatch) -> None:
     pool, codewords = world((3, 9), 50)
-    compiled, failed = Future(), Future()
-    compiled.set_result(scan_kernel.build_kernels((3, 9)))
-    failed.set_exception(ImportError("numba needs another version of llvmlite"))
-    expected, scan = Scan(pool, codewords).best(queries(1), 9), Scan(pool, codewords)
-    for kernels in (compiled, failed):
-        monkeypatch.setattr(scan, "_kernels", kernels)
-        assert torch.equal(scan.best(queries(1), 9).positions, expected.positions)
+    expected, scan = scan_of(pool, codewords, False, monkeypatch).best(queries(1), 9), Scan(pool, codewords)
+    wait([kernels])
+    monkeypatch.setattr(scan, "_kernels", kernels)
+    assert torch.equal(scan.best(queries(1), 9).positions, expected.positions)
 
 
 def test_a_forked_process_scans_on_threads_of_its_own():
