@@ -23,8 +23,7 @@ class Recorder:
         self.recorded, self.replayed = 0, 0
 
     def __call__(self, compute, device):
-        self.recorded += 1
-        cache, log_probs = compute()
+        self.recorded, (cache, log_probs) = self.recorded + 1, compute()
 
         def replay():
             self.replayed += 1
@@ -86,8 +85,7 @@ def differ(compute, device):
 
 @pytest.mark.parametrize("record, reason", [(refuse, "not permitted"), (differ, "something else")])
 def test_a_gpu_that_cannot_replay_steps_computes_them_and_says_so_once(caplog, record, reason):
-    model = tiny_decoder()
-    assert_equal_searches(GraphedDecoder(model, record=record), model)
+    assert_equal_searches(GraphedDecoder(model := tiny_decoder(), record=record), model)
     (warning,) = caplog.messages
     assert warning.startswith("Searching without CUDA graphs: ") and reason in warning
 

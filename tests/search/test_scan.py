@@ -1,6 +1,6 @@
 """genius/search/scan.py on both of its paths, against distances worked out one item at a time in float64."""
 
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 
 import numba
 import numpy as np
@@ -153,21 +153,23 @@ def test_without_a_folder_for_its_cache_the_loop_is_compiled_all_the_same(monkey
         return compile_it(*given, **named)
 
     monkeypatch.setattr(scan_kernel.numba, "njit", no_folder)
-    check_scan_with(compiling.__wrapped__((3, 9)), monkeypatch)
+    assert scan_with(compiling.__wrapped__((3, 9)), monkeypatch) is None
 
 
 def test_where_numba_cannot_compile_torch_scans_and_a_warning_says_so(monkeypatch, caplog):
     monkeypatch.setattr(scan_kernel, "build_kernels", lambda sizes: {}[sizes])
-    check_scan_with(compiling.__wrapped__((3, 9)), monkeypatch)
+    assert isinstance(scan_with(compiling.__wrapped__((3, 9)), monkeypatch), KeyError)
     assert "numba cannot compile here ((3, 9))" in caplog.text
 
 
-def check_scan_with(kernels: Future, monkeypatch) -> None:
+def scan_with(kernels: Future, monkeypatch) -> BaseException | None:
+    """Check a scan with these kernels, or without those that failed; why they did."""
     pool, codewords = world((3, 9), 50)
     expected, scan = scan_of(pool, codewords, False, monkeypatch).best(queries(1), 9), Scan(pool, codewords)
-    wait([kernels])
+    failure = kernels.exception()  # waits
     monkeypatch.setattr(scan, "_kernels", kernels)
     assert torch.equal(scan.best(queries(1), 9).positions, expected.positions)
+    return failure
 
 
 def test_a_forked_process_scans_on_threads_of_its_own():
