@@ -42,8 +42,9 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
     "maps": {"fusion", "quantizer"},
     "ranker": {"encoder", "fusion", "quantizer", "decoder"},
     "names": {"encoder", "fusion", "quantizer"},
+    "reader": {"encoder"},
 }
-EXTRAS = ("maps", "names", "ranker")  # what a run may hold in addition
+EXTRAS = ("maps", "names", "ranker", "reader")  # what a run may hold in addition
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
 TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")  # names of folders that `written_aside` and `remove_folder` make
 BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run

@@ -61,6 +61,19 @@ class Modality(IntEnum):
         return cls.PAIR if text else cls.IMAGE
 
 
+READINGS = {  # what a request can ask for, and the modality of such results
+    "photo": Modality.IMAGE,  # a picture of what the words say
+    "entry": Modality.TEXT,  # what it is
+    "caption": Modality.TEXT,  # what the picture shows
+    "similar": Modality.IMAGE,  # more pictures like it
+    "change": Modality.IMAGE,  # the same, but as the words say
+    "answer": Modality.TEXT,  # to a question about the picture
+    "paraphrase": Modality.TEXT,  # the same in other words
+    "page": Modality.PAIR,  # picture and text
+}
+READINGS_OF_PICTURES = ("entry", "caption", "similar", "change", "answer", "page")  # of requests with a picture
+READINGS_OF_WORDS = ("photo", "entry", "paraphrase", "page")  # of requests without
+UNREAD = "none"  # in place of a reading: the words are content as they stand
 MBEIR_NAMES = {Modality.IMAGE: "image", Modality.TEXT: "text", Modality.PAIR: "image,text"}
 MODALITY_OF = {name: modality for modality, name in MBEIR_NAMES.items()}
 
@@ -113,11 +126,34 @@ def _json_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text, an image or both to search by; the instruction names the kind of item that is wanted."""
+    """A text, an image or both to search by. What is wanted follows from the instruction or, without one, from the text,
+    which a run with a reader reads."""
 
     text: str = ""
     image: Path | str | bytes | Image.Image | None = None  # a file, its bytes, or an opened picture
     instruction: str = ""
+    reading: str = ""  # one of READINGS, chosen in place of what the reader reads; or UNREAD
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the words of a request were read."""
+
+    name: str  # one of READINGS: what is searched for
+    probabilities: dict[str, float]  # of all READINGS that a request with, or without, a picture can have; sum 1
+    content: str  # the words that say what is sought
+    left_out: str = ""  # the words for what results should not show
+    chosen: bool = False  # by the visitor
+
+    @property
+    def modality(self) -> Modality:
+        """Of the results."""
+        return READINGS[self.name]
+
+    @property
+    def understood(self) -> str:
+        """The most probable reading, also where the collection has no such results."""
+        return self.name if self.chosen else max(self.probabilities, key=lambda name: self.probabilities[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +196,7 @@ class Hit:
     log_probs: tuple[float, ...]  # of each of its codes after those before, normalized over the codes of the level
     shares: tuple[float, ...] = ()  # of the ranker's parts and the modality in its score, from the mean candidate on;
     # empty: it did not rank
+    versions: tuple[Item, ...] = ()  # other items that show the same photograph, see search/versions.py
 
     @property
     def log_prob(self) -> float:
@@ -203,6 +240,7 @@ class SearchResult:
     decoded: int = 0  # beams scored, over all levels
     image_length: float = 0.0  # of the query's image feature, which is not normalized; 0: no image, or not known
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py
+    reading: Reading | None = None  # of the query's words; None: they were not read
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage
     trace: list[LevelTrace] | None = None  # the levels of the beam search; none of a scan; None: it was not asked for
     thumbnail: Callable[[int], bytes | None] = lambda row: None  # WebP of the item at a row of the index

@@ -235,7 +235,7 @@ class Encoder(nn.Module):
         return image_transform_v2(PreprocessCfg(**self.config.preprocess), is_train=False)
 
     @cached_property
-    def _tokenizer(self):
+    def tokenizer(self):
         tower = getattr(self.clip, "text", None)
         known = tower.transformer.get_input_embeddings().num_embeddings if isinstance(tower, HFTextEncoder) else None
         return make_tokenizer(self.config.model["text_cfg"], known)
@@ -244,9 +244,9 @@ class Encoder(nn.Module):
     def _masks_padding(self) -> bool:
         """Whether padding after a text changes nothing: Hugging Face's towers with their own tokenizers."""
         tower = getattr(self.clip, "text", None)
-        if not isinstance(tower, HFTextEncoder) or self._tokenizer.tokenizer_mode == "clips":
+        if not isinstance(tower, HFTextEncoder) or self.tokenizer.tokenizer_mode == "clips":
             return False
-        tokenizer = self._tokenizer.tokenizer
+        tokenizer = self.tokenizer.tokenizer
         return tokenizer.padding_side == "right" and tokenizer.pad_token_id == self._pad_token
 
     def preprocess(self, images: Sequence[Image.Image]) -> Tensor:
@@ -258,7 +258,7 @@ class Encoder(nn.Module):
 
         n is the context length or, if the text tower allows it, the length of the longest of these texts.
         """
-        tokens = self._tokenizer([shorten_text(normalize_text(text)) for text in texts])
+        tokens = self.tokenizer([shorten_text(normalize_text(text)) for text in texts])
         if self._trims_padding:
             return tokens[:, : int(tokens.argmax(-1).max()) + 1]
         return self._without_padding(tokens) if self._masks_padding else tokens
@@ -350,7 +350,7 @@ class Encoder(nn.Module):
         """
         text = self.config.model["text_cfg"]
         if "hf_tokenizer_name" in text:
-            self._tokenizer.tokenizer.save_pretrained(folder / TEXT_FOLDER)
+            self.tokenizer.tokenizer.save_pretrained(folder / TEXT_FOLDER)
         if "hf_model_name" in text:
             self.clip.text.config.save_pretrained(folder / TEXT_FOLDER)
         stored = {name: TEXT_FOLDER for name in TEXT_NAMES if name in text}

@@ -7,8 +7,9 @@
 Shapes: b queries, w beams, t candidates of all queries together, n items, d dim, c first codes, k codes of level 1.
 """
 
+import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,6 +26,7 @@ from genius.trie.pool import Pool
 
 MAX_CANDIDATES = 10_000  # that a query generates; bounds memory where very many items share an ID
 SCANNED = 200  # items of a scan, or as many as there are to be results
+RULED_OUT = 0.05  # times the most probable kind: a less probable one is ruled out by a reader
 MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
 
 
@@ -83,6 +85,7 @@ class CandidateSearch:
         k: int = SCANNED,
         decoder_weight: float = 1.0,
         prefix: tuple[int, ...] = (),
+        kinds: Tensor | None = None,
         settle: bool = True,
         trace: bool = False,
         stopwatch: Stopwatch | None = None,
@@ -90,22 +93,27 @@ class CandidateSearch:
         """The beams of z (b, d), unless it is only scanned, and the candidates among the items of the pool.
 
         mode: both, generate or scan. k: the least number of items that a scan returns. prefix: codes that every ID
-        begins with. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
+        begins with. kinds: (b, k) log-probabilities that a reader gives to the first codes; items of those that it rules
+        out are no candidates. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
         watch, found = stopwatch or Stopwatch(z.device, len(z)), None
+        allowed = None if kinds is None or prefix else possible_kinds(kinds, pool.trie.first_codes).cpu().numpy()
         query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         if mode != "scan":
             with watch.stage("beam"):
                 valid = pool.trie.below(prefix)
-                found = beam_search(
-                    self.decoder, z, valid, beams, decoder_weight=decoder_weight, settle=settle, trace=trace
-                )
+                options: dict[str, Any] = {"decoder_weight": decoder_weight, "kinds": kinds, "settle": settle, "trace": trace}
+                found = beam_search(self.decoder, z, valid, beams, **options)
                 query, position = expand_beams(found)
+                if allowed is not None:
+                    possible = allowed[query, pool.table.codes(pool.table.ids_of(position))[:, 0]]
+                    query, position = query[possible], position[possible]
         if mode != "generate":
             with watch.stage("scan"):
                 scan, k = self.scan_of(pool), max(k, SCANNED)
                 part = len(pool.table) > MANY_ITEMS and not prefix
-                nearest = (scan.near(z, k) if part else scan.best(z, k, prefix)).positions.cpu().numpy()
+                nearest = scan.near(z, k, allowed) if part else scan.best(z, k, prefix, allowed)
+                nearest = nearest.positions.cpu().numpy()
                 owner, place = np.nonzero(nearest >= 0)
                 scanned = nearest[owner, place]
                 new = ~np.isin(owner * len(pool.table) + scanned, query * len(pool.table) + position)
@@ -115,11 +123,13 @@ class CandidateSearch:
         return found, Candidates.at(query, position, len(z), pool.table)
 
     @torch.inference_mode()
-    def first_codes(self, z: Tensor, pool: Pool) -> FirstCodes:
-        """Log-probabilities of the first two codes of the pool's items: one step of the decoder."""
+    def first_codes(self, z: Tensor, pool: Pool, kinds: Tensor | None = None) -> FirstCodes:
+        """Log-probabilities of the first two codes of the pool's items: one step of the decoder. kinds: of `search`."""
         codes = pool.trie.first_codes
         cache = self.decoder.start(z, len(codes))
         first = self.decoder.step(cache, whole_vocabulary=False)
+        if kinds is not None:
+            first = (first + kinds).log_softmax(-1)
         if pool.trie.levels == 1:
             return FirstCodes(first, torch.zeros(*first.shape, first.shape[1], device=z.device))
         after = codes.expand(len(z), -1).contiguous()
@@ -127,6 +137,17 @@ class CandidateSearch:
         table = torch.full((*first.shape, second.shape[1]), -torch.inf, device=z.device)
         table[:, codes] = second.unflatten(0, (len(z), -1))
         return FirstCodes(first, table)
+
+
+def possible_kinds(kinds: Tensor, first_codes: Tensor) -> Tensor:
+    """(b, k) bool: first codes that a reader does not rule out, from its log-probabilities (b, k).
+
+    first_codes: those that items have; of these at least one is possible.
+    """
+    exists = torch.zeros(kinds.shape[1], dtype=torch.bool, device=kinds.device)
+    exists[first_codes] = True
+    known = kinds.masked_fill(~exists, -torch.inf)
+    return known >= known.max(1, keepdim=True).values + math.log(RULED_OUT)
 
 
 def expand_beams(beams: Beams, at_most: int = MAX_CANDIDATES) -> tuple[np.ndarray, np.ndarray]:

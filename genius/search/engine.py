@@ -29,6 +29,7 @@ from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
+from genius.models.reader import Reader
 from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
@@ -45,6 +46,7 @@ from genius.search.checks import (
 )
 from genius.search.dense import flat_search
 from genius.search.match import MatchWords
+from genius.search.request_reader import RequestReader
 from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
@@ -84,16 +86,23 @@ class Engine:
         device: torch.device | str = "cpu",
         run: Run | None = None,
         ranker: Ranker | None = None,
+        reader: Reader | None = None,
     ):
         """run: as it was read when the parts were loaded; without it no newer index is found. Where its manifest
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
         published code does.
 
         ranker: orders candidates unless a search asks for the published order by cosine.
+
+        reader: reads what queries ask for; without one an instruction and a text are one sentence for the encoder.
         """
         self.device, self.run = torch.device(device), run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
-        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, ranker, normalize)
+        self.has_reader = reader is not None and isinstance(encoder, Encoder)
+        requests = None
+        if reader is not None and isinstance(encoder, Encoder):
+            requests = RequestReader(reader, encoder.to(self.device), [text for *_, text in index.instructions])
+        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, ranker, normalize, requests)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
         self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
@@ -122,6 +131,7 @@ class Engine:
         decoder = IDDecoder.load(folder("decoder"))
         index = load_index(opened)
         ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
+        reader = Reader.load(folder("reader")) if opened.has("reader") else None
         parts: dict[str, Any] = {"fusion": fusion, "quantizer": quantizer, "decoder": decoder, "index": index}
         parts |= {"ranker": ranker} if ranker else {}
         dims = {"encoder": encoder.dim} | {name: part.config.dim for name, part in parts.items()}
@@ -131,7 +141,7 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, ranker)
+        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, ranker, reader)
         engine._check(run)
         return engine
 
@@ -207,7 +217,8 @@ class Engine:
         """Encode and fuse b queries as one batch. Raises UserError if there is none."""
         if not queries:
             raise UserError("There is no query to encode; give at least one.")
-        return self.batcher.call(partial(self.retriever.encode, [with_picture(query) for query in queries]))
+        opened = [with_picture(query) for query in queries]
+        return self.batcher.call(partial(self.retriever.encode, opened, self.versions.current.kinds))
 
     def cache_image(self, image: Image) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
@@ -280,7 +291,8 @@ class Engine:
         return batch
 
     def _search(self, queries: Sequence[Query], batch: BatchOptions) -> list[SearchResult]:
-        return self.retriever.results(self.retriever.encode(queries), batch.options, batch.version)
+        kinds = batch.version.kinds if batch.options.modality is None else (batch.options.modality,)
+        return self.retriever.results(self.retriever.encode(queries, kinds), batch.options, batch.version)
 
     def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
         embeddings = torch.cat([query.embeddings for query in queries]).to(self.device)

@@ -6,7 +6,9 @@ Axes: b queries, w beams, t candidates of all queries together, k results, d emb
 a ranker.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,10 +18,11 @@ from torch import Tensor
 from genius.index.segments import Vectors
 from genius.index.store import Index
 from genius.models.ranker import Ranker
-from genius.schema import RANKER_PARTS, GeneratedID, Hit
+from genius.schema import RANKER_PARTS, GeneratedID, Hit, Item
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, FirstCodes, positions_in_lists
 from genius.search.scan import Codewords
+from genius.search.versions import groups_of
 from genius.trie.ids import IDTable
 
 BLOCK = 16_384  # candidates whose vectors are in memory at once
@@ -94,6 +97,18 @@ class RankedCandidates:
     generated_rank: np.ndarray  # (b, k) before re-ranking
     shares: np.ndarray | None = None  # (b, k, p + 1) of the ranker's parts; None: it did not rank
 
+    def select(self, places: Sequence[Sequence[int]]) -> "RankedCandidates":
+        """Of each query the candidates at these places."""
+        width = max(map(len, places), default=0)
+        chosen = np.array([[*own, *[-1] * (width - len(own))] for own in places], dtype=np.int64).reshape(-1, width)
+        padded = (("rows", -1), ("ids", -1), ("cosines", -np.inf), ("generated_rank", 0), ("shares", 0))
+        values = {}
+        for name, padding in padded:
+            if (given := getattr(self, name)) is not None:
+                values[name] = np.take_along_axis(given, chosen.reshape(*chosen.shape, *[1] * (given.ndim - 2)), axis=1)
+                values[name][chosen < 0] = padding
+        return RankedCandidates(**values)
+
 
 def rank_candidates(
     candidates: Candidates,
@@ -135,8 +150,34 @@ def rank_candidates(
     )
 
 
-def fetch_hits(index: Index, ranked: RankedCandidates, codes: np.ndarray, log_probs: np.ndarray) -> list[list[Hit]]:
-    """The results of each query, all records fetched at once.
+def one_of_each(index: Index, ranked: RankedCandidates, k: int) -> tuple[RankedCandidates, list[list[list[Item]]]]:
+    """The k best candidates of each query that show different things; and of each the items that show the same.
+
+    The item itself is the first of these.
+    """
+    query, place = np.nonzero(ranked.rows >= 0)
+    rows = ranked.rows[query, place]
+    items, embeddings = index.items(rows), index.embeddings[rows].astype(np.float32)
+    places: list[list[int]] = []
+    shown: list[list[list[Item]]] = []
+    for number in range(len(ranked.rows)):
+        own = np.flatnonzero(query == number)
+        of_query = [items[at] for at in own]
+        thumbnails = partial(_thumbnail, index, rows[own])
+        groups = groups_of(of_query, embeddings[own], thumbnails)[:k]
+        places.append([group[0] for group in groups])
+        shown.append([[of_query[at] for at in group] for group in groups])
+    return ranked.select(places), shown
+
+
+def _thumbnail(index: Index, rows: np.ndarray, place: int) -> bytes | None:
+    return index.thumbnail(int(rows[place]))
+
+
+def fetch_hits(
+    ranked: RankedCandidates, things: Sequence[Sequence[Sequence[Item]]], codes: np.ndarray, log_probs: np.ndarray
+) -> list[list[Hit]]:
+    """The results of each query. things: of each query, of each of its results, the items that show it, its own first.
 
     Of all hits together (t,), by query and rank: codes (t, M) and the log-probability of each of them (t, M).
     """
@@ -145,10 +186,12 @@ def fetch_hits(index: Index, ranked: RankedCandidates, codes: np.ndarray, log_pr
     shares = np.empty((len(rows), 0)) if ranked.shares is None else ranked.shares[query, place]
     generated_ranks, cosines = ranked.generated_rank[query, place], ranked.cosines[query, place]
     arrays = (query, rows, codes, place + 1, generated_ranks, cosines, log_probs, shares)
-    columns = zip(index.items(rows), *(array.tolist() for array in arrays), strict=True)
+    shown = (items for of_query in things for items in of_query)
+    columns = zip(shown, *(array.tolist() for array in arrays), strict=True)
     hits: list[list[Hit]] = [[] for _ in ranked.rows]
-    for item, number, row, own, rank, before, cosine, steps, parts in columns:
-        hits[number].append(Hit(row, item, tuple(own), rank, before, cosine, tuple(steps), tuple(parts)))
+    for (item, *versions), number, row, own, rank, before, cosine, steps, parts in columns:
+        found = Hit(row, item, tuple(own), rank, before, cosine, tuple(steps), tuple(parts), tuple(versions))
+        hits[number].append(found)
     return hits
 
 

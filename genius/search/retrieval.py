@@ -7,12 +7,26 @@ import torch
 from torch import Tensor
 
 from genius.models.encoder import Features
+from genius.schema import Reading
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, FirstCodes
 from genius.search.rerank import RankedCandidates
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Milliseconds
 from genius.trie.pool import Pool
+
+
+@dataclass(frozen=True)
+class Requests:
+    """How the words of b queries were read."""
+
+    readings: list[Reading | None]  # None: words that were not read
+    kinds: Tensor  # (b, 3) log-probabilities of the modalities of results; 0 of words that were not read
+    left_out: Tensor  # (b, d) embeddings of what results should not show; 0 where that is nothing
+
+    def select(self, rows: Tensor) -> "Requests":
+        """The requests at these rows (c,)."""
+        return Requests([self.readings[row] for row in rows.tolist()], self.kinds[rows], self.left_out[rows])
 
 
 @dataclass(frozen=True)
@@ -23,6 +37,7 @@ class EncodedQueries:
     embeddings: Tensor  # (b, d) for dense search and re-ranking
     z: Tensor  # (b, d) fused features, the decoder's input
     milliseconds: Milliseconds = field(default_factory=dict)
+    requests: Requests | None = None  # how their words were read; None: they were not
 
     @classmethod
     def from_vectors(
@@ -35,7 +50,8 @@ class EncodedQueries:
     def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""
         features = self.features and self.features.select(rows)
-        return EncodedQueries(features, self.embeddings[rows], self.z[rows], self.milliseconds)
+        requests = self.requests and self.requests.select(rows)
+        return EncodedQueries(features, self.embeddings[rows], self.z[rows], self.milliseconds, requests)
 
 
 @dataclass(frozen=True)

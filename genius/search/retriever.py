@@ -1,6 +1,6 @@
 """The stages of a search, each timed, on the thread that calls:
 
-    encode -> fuse -> beam and scan -> rerank -> explain -> fetch
+    read -> encode -> fuse -> beam and scan -> rerank -> explain -> fetch
 
 The image tower is most of the work of a query with a picture. A picture that is asked about again, with another
 instruction or another text, or with several instructions at once, passes it once. Only the features are kept.
@@ -10,7 +10,7 @@ Shapes: b queries, d embedding dim.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,14 +25,24 @@ from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
-from genius.schema import Query, SearchResult
+from genius.schema import Modality, Query, SearchResult
 from genius.search.candidates import CandidateSearch
 from genius.search.checks import ResolvedOptions
-from genius.search.rerank import RankedCandidates, fetch_hits, generated_ids, rank_candidates, ranker_parts, score_parts
-from genius.search.retrieval import EncodedQueries, Retrieval, Unranked
+from genius.search.request_reader import RequestReader, Understood, kind_log_probs
+from genius.search.rerank import (
+    RankedCandidates,
+    fetch_hits,
+    generated_ids,
+    one_of_each,
+    rank_candidates,
+    ranker_parts,
+    score_parts,
+)
+from genius.search.retrieval import EncodedQueries, Requests, Retrieval, Unranked
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Stopwatch
 from genius.texts import query_text
+from genius.search.versions import FURTHER
 from genius.trie.pool import Pool
 
 TOGETHER = 64  # IDs that are scored in one pass of the decoder
@@ -90,8 +100,9 @@ class Retriever:
         device: torch.device,
         ranker: Ranker | None = None,
         normalize: bool = False,
+        reader: RequestReader | None = None,
     ):
-        """ranker: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold."""
+        """ranker, reader: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold."""
         self.device, self._normalize = device, normalize
         self.encoder = encoder.to(device).eval()
         self.fusion = fusion.to(device).eval()
@@ -100,23 +111,43 @@ class Retriever:
         self.image_features = ImageFeatureCache(self.encoder)
         self.finder = CandidateSearch(decoder_for_search(self.decoder))
         self._ranker = None if ranker is None else ranker.to(device).eval()
+        self._reader = reader
 
     @torch.inference_mode()
-    def encode(self, queries: Sequence[Query]) -> EncodedQueries:
-        """Encode and fuse b queries as one batch."""
+    def encode(self, queries: Sequence[Query], kinds: Collection[Modality] = tuple(Modality)) -> EncodedQueries:
+        """Read, encode and fuse b queries as one batch. kinds: that results can have."""
+        watch, requests = Stopwatch(self.device, len(queries)), None
         texts = [query_text(query.instruction, query.text) for query in queries]
-        watch = Stopwatch(self.device, len(queries))
+        if self._reader is not None:
+            with watch.stage("read"):
+                understood = self._reader.understand(queries, kinds)
+                texts, requests = [request.text for request in understood], self._requests(understood)
         with watch.stage("encode"):
             images = [query.image if isinstance(query.image, Image) else None for query in queries]
             features = self.image_features.encode(images, texts)
             embeddings = features.embedding()
         with watch.stage("fuse"):
             z = self.fusion(features)
-        return EncodedQueries(features, embeddings, z, watch.milliseconds)
+        return EncodedQueries(features, embeddings, z, watch.milliseconds, requests)
+
+    @property
+    def _is_forced(self) -> bool:
+        """Whether the first code of an ID is its modality."""
+        return self.quantizer.config.modality_code == "forced"
+
+    def _requests(self, understood: Sequence[Understood]) -> Requests:
+        """The readings with what the search needs of them."""
+        readings = [request.reading for request in understood]
+        left_out = [reading.left_out if reading else "" for reading in readings]
+        vectors = torch.zeros(len(readings), self.fusion.config.dim, device=self.device)
+        if any(left_out):
+            vectors = self.encoder.encode([None] * len(readings), left_out).embedding()
+        return Requests(readings, torch.from_numpy(kind_log_probs(readings)).to(self.device), vectors)
 
     def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""
         watch = Stopwatch(self.device, len(encoded.z), encoded.milliseconds)
+        kinds = encoded.requests.kinds if encoded.requests and self._is_forced else None
         beams, candidates = self.finder.search(
             encoded.z,
             pool,
@@ -125,13 +156,14 @@ class Retriever:
             k=options.k,
             decoder_weight=options.decoder_weight,
             prefix=options.prefix,
+            kinds=kinds,
             settle=options.order != "score" and not options.trace,
             trace=options.trace,
             stopwatch=watch,
         )
         with watch.stage("rerank"):
             known = beams is not None and self._ranker is None
-            first_codes = None if known else self.finder.first_codes(encoded.z, pool)
+            first_codes = None if known else self.finder.first_codes(encoded.z, pool, kinds)
             unranked = Unranked(encoded, version, pool, beams, candidates, first_codes)
             ranked = self._rank(unranked, options)
         return Retrieval(encoded, version, pool, beams, candidates, first_codes, ranked, watch.milliseconds)
@@ -175,16 +207,19 @@ class Retriever:
     def results(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version) -> list[SearchResult]:
         """Retrieve for b encoded queries, and fetch what a visitor sees."""
         query_codes = self.quantizer.encode(encoded.z).tolist()
-        retrieval = self.retrieve(encoded, options, version, version.pool_of(options))
-        beams, table, ranked = retrieval.beams, retrieval.pool.table, retrieval.ranked
+        wide = replace(options, k=options.k + FURTHER)
+        retrieval = self.retrieve(encoded, wide, version, version.pool_of(options))
+        beams, table = retrieval.beams, retrieval.pool.table
         watch = Stopwatch(self.device, len(encoded.z), retrieval.milliseconds)
+        with watch.stage("fetch"):
+            ranked, things = one_of_each(version.index, retrieval.ranked, options.k)
         with watch.stage("explain"):
             query, place = np.nonzero(ranked.rows >= 0)
             codes = table.codes(ranked.ids[query, place])
             steps = self.code_log_probs(encoded.z[torch.from_numpy(query).to(self.device)], codes)
             own = [step.cpu().numpy()[np.arange(len(codes)), code] for step, code in zip(steps, codes.T)]
         with watch.stage("fetch"):
-            hits_per_query = fetch_hits(version.index, ranked, codes, np.stack(own, axis=1))
+            hits_per_query = fetch_hits(ranked, things, codes, np.stack(own, axis=1))
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         image_lengths = encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
@@ -207,6 +242,7 @@ class Retriever:
                 order=options.order,
                 decoded=int(beams.scored[i]) if beams else 0,
                 image_length=image_lengths[i],
+                reading=encoded.requests.readings[i] if encoded.requests else None,
                 milliseconds=dict(watch.milliseconds),
                 trace=(beams.trace[i] if beams and beams.trace else []) if options.trace else None,
                 thumbnail=version.index.thumbnail,

@@ -88,20 +88,31 @@ class Scan:
         self.norms = squared_norms(pool, codewords)  # (n,) on the trie's device
         self._kernels = compiling(pool.table.code_sizes) if pool.trie.device.type == "cpu" else None
 
-    def best(self, z: Tensor, k: int, prefix: tuple[int, ...] = ()) -> Scanned:
-        """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes."""
-        below = CodeTable(self._table).range(prefix)
-        ranges = [(np.array([below.start]), np.array([below.stop]))]
-        return self._scan(self._codewords.products(z), k, ranges)
+    def best(
+        self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None
+    ) -> Scanned:
+        """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes.
 
-    def near(self, z: Tensor, k: int, share: float | None = None) -> Scanned:
+        allowed: (b, first codes) bool, of each query the first codes of its results; None: all.
+        """
+        products, below = self._codewords.products(z), CodeTable(self._table).range(prefix)
+        if allowed is None or allowed.all():
+            return self._scan(products, k, [(np.array([below.start]), np.array([below.stop]))])
+        of_first = [CodeTable(self._table).range((code,)) for code in range(allowed.shape[1])]
+        low, high = np.array([(part.start, part.stop) for part in of_first]).T
+        alike = (allowed == allowed[0]).all()  # then they are scanned together
+        return self._scan(products, k, [(low[own], high[own]) for own in (allowed[:1] if alike else allowed)])
+
+    def near(self, z: Tensor, k: int, allowed: np.ndarray | None = None, share: float | None = None) -> Scanned:
         """As `best`, of the items below the prefixes that are nearest to z, as many as hold a share of all items."""
         low, high, codes, norms = self._prefixes
         share = SHARES[codes.shape[1]] if share is None else share
         products = self._codewords.products(z)
         order = _total(products, codes, norms).argsort(dim=1, descending=True, stable=True).cpu().numpy()  # (b, p)
-        ranges = []
-        for best in order:
+        ranges, first = [], codes[:, 0].cpu().numpy()
+        for query, best in enumerate(order):
+            if allowed is not None:
+                best = best[allowed[query][first[best]]]
             enough = np.searchsorted(np.cumsum((high - low)[best]), share * len(self._table)) + 1
             ranges.append((low[best[:enough]], high[best[:enough]]))  # nearest first: few of the rest are results
         return self._scan(products, k, ranges)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from itertools import product
 from types import MappingProxyType
 
@@ -29,6 +30,11 @@ class Version:
         self.pool = index.pool(device=device)  # all items
         self._pools: dict[tuple[Modality | None, bool], Pool] = {}
         self._pooling = {key: threading.Lock() for key in product((None, *Modality), (False, True))}
+
+    @cached_property
+    def kinds(self) -> frozenset[Modality]:
+        """The modalities that items have."""
+        return frozenset(map(Modality, np.unique(self.index.modalities).tolist()))
 
     def pool_of(self, options: SearchOptions) -> Pool:
         """The items that the options allow, collected on first use. Raises UserError if there are none.

@@ -137,7 +137,7 @@ def test_each_kind_of_architecture_answers_is_saved_and_is_split_or_refused(kind
         assert found.shape == (2, encoder.dim) and found.isfinite().all() and (found[0] != found[1]).any()
         with torch.inference_mode():
             inputs = (
-                encoder.preprocess(IMAGES) if found is features.image else encoder._tokenizer(["A red dog.", "A dog."])
+                encoder.preprocess(IMAGES) if found is features.image else encoder.tokenizer(["A red dog.", "A dog."])
             )
             torch.testing.assert_close(found, own(inputs), atol=1e-4, rtol=1e-4)
     saved = tmp_path / "saved"

@@ -1,0 +1,152 @@
+"""What a request asks for: the reader of a run applied to words as people type them.
+
+The words are those of the instruction or, without one, of the text. What is searched for is the most probable reading
+whose results the collection has. The encoder then gets the content, with the sentence that training knew for such a
+request; an instruction that training knew stays as it is.
+
+Shapes: b requests, n words, r readings.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from PIL.Image import Image
+
+from genius.models.encoder import Encoder
+from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader
+from genius.models.word_states import word_states
+from genius.schema import READINGS, READINGS_OF_PICTURES, READINGS_OF_WORDS, UNREAD, Modality, Query, Reading
+from genius.texts import query_text
+
+CAPACITY = 4096  # requests whose words are remembered
+WORDS = 64  # of a request that are read; towers see few more
+CHOSEN = 0.98  # probability of the kind of a reading that a visitor chose
+PICTURE_ALONE = "entry"  # the reading of a picture without words
+NEXT_BEST = {"answer": "entry", "caption": "entry", "entry": "caption", "change": "similar", "similar": "change"}
+WITHOUT_CONTENT = ("similar", "caption")  # readings for which the picture is all that counts
+NEEDS_CONTENT = ("photo", "paraphrase", "answer")  # readings of which all words are content if none seems to be
+EDGES = " \t\n.,;:!?\"'“”‘’«»()[]<>–—"  # characters around a content that are none of it
+
+
+class Words(NamedTuple):
+    """What the reader says about words."""
+
+    readings: np.ndarray  # (r,) probabilities
+    tags: np.ndarray  # (n, 3) log-probabilities
+
+
+class Understood(NamedTuple):
+    """A request as it is searched for."""
+
+    text: str  # for the encoder
+    reading: Reading | None  # None: the words were not read
+
+
+class RequestReader:
+    """Reads requests; only one thread at a time may use it."""
+
+    def __init__(self, reader: Reader, encoder: Encoder, known: Collection[str]):
+        """known: instructions that training used."""
+        self.reader, self.encoder = reader.to(encoder.device).eval(), encoder
+        self.known = {*known, *reader.config.instructions.values()}
+        self._read: OrderedDict[tuple[str, bool], Words] = OrderedDict()  # the last used last
+
+    def understand(self, queries: Sequence[Query], kinds: Collection[Modality]) -> list[Understood]:
+        """How b queries are searched for. kinds: that results can have."""
+        asked = [(query.instruction or query.text, isinstance(query.image, Image)) for query in queries]
+        unread = [query.reading == UNREAD or not words.split() for query, (words, _) in zip(queries, asked)]
+        self._learn([one for one, leave in zip(asked, unread, strict=True) if not leave])
+        return [self._understood(query, kinds) for query in queries]
+
+    def _learn(self, asked: Sequence[tuple[str, bool]]) -> None:
+        """Read the words that are not remembered, all in one pass."""
+        for one in asked:
+            if one in self._read:
+                self._read.move_to_end(one)
+        new = list(dict.fromkeys(one for one in asked if one not in self._read))
+        if not new:
+            return
+        states, mask = word_states(self.encoder, [words.split()[:WORDS] for words, _ in new])
+        picture = torch.tensor([has_picture for _, has_picture in new], device=states.device)
+        with torch.inference_mode():
+            readings, tags = self.reader(states, mask, picture)
+        for one, log_probs, of_words, own in zip(new, readings.exp().cpu(), tags.cpu(), mask.cpu(), strict=True):
+            self._read[one] = Words(log_probs.numpy(), of_words[own].numpy())
+        while len(self._read) > max(CAPACITY, len(asked)):
+            self._read.popitem(last=False)
+
+    def _understood(self, query: Query, kinds: Collection[Modality]) -> Understood:
+        if query.reading == UNREAD:
+            return Understood(query_text(query.instruction, query.text), None)
+        has_picture, words = isinstance(query.image, Image), query.instruction or query.text
+        names = READINGS_OF_PICTURES if has_picture else READINGS_OF_WORDS
+        read = self._read[words, has_picture] if words.split() else None
+        probabilities = {name: float(name == PICTURE_ALONE) for name in names}
+        if read:
+            order = list(READINGS)
+            probabilities = {name: float(read.readings[order.index(name)]) for name in names}
+        chosen = query.reading in names
+        possible = [query.reading] if chosen else [name for name in names if READINGS[name] in kinds] or list(names)
+        name = max(possible, key=lambda one: (probabilities[one], one == "similar"))
+        content, left_out = query.text, ""
+        if read and not query.instruction:
+            content, left_out = marked(words, read.tags, name)
+        elif read and not query.text and query.instruction not in self.known:
+            content, left_out = marked(words, read.tags, name)
+        reading = Reading(name, probabilities, content, left_out, chosen)
+        if query.instruction in self.known and not chosen:
+            return Understood(query_text(query.instruction, query.text), reading)
+        used = "" if has_picture and name in WITHOUT_CONTENT else content
+        asking = Modality.of(used, query.image) if used or has_picture else Modality.TEXT
+        return Understood(query_text(self.instruction(asking, name), used), reading)
+
+    def instruction(self, query: Modality, name: str) -> str:
+        """The sentence that training knew for such queries, or for the next best reading; empty if it knew neither."""
+        known, asking = self.reader.config.instructions, query.name.lower()
+        return known.get(f"{asking} {name}") or known.get(f"{asking} {NEXT_BEST.get(name, '')}", "")
+
+
+def kind_log_probs(readings: Sequence[Reading | None]) -> np.ndarray:
+    """(b, 3) of the modalities of results; 0 where the words were not read."""
+    table = np.zeros((len(readings), len(Modality)), dtype=np.float32)
+    for row, reading in zip(table, readings, strict=True):
+        if reading is not None and reading.chosen:
+            row[:] = np.log((1 - CHOSEN) / (len(Modality) - 1))
+            row[reading.modality] = np.log(CHOSEN)
+        elif reading is not None:
+            shares = np.full(len(Modality), 1e-4)
+            for name, probability in reading.probabilities.items():
+                shares[READINGS[name]] += probability
+            row[:] = np.log(shares / shares.sum())
+    return table
+
+
+def marked(text: str, tags: np.ndarray, name: str) -> tuple[str, str]:
+    """The content and what is left out of a text, whose first words have these tags (n, 3)."""
+    words = text.split()
+    first, last = best_run(tags[:, LEFT_OUT] - np.maximum(tags[:, ASKING], tags[:, CONTENT]))
+    left_out = " ".join(words[first:last]).lstrip("-").strip(EDGES)
+    gain = tags[:, CONTENT] - np.maximum(tags[:, ASKING], tags[:, LEFT_OUT])
+    gain[first:last] = -np.inf
+    begin, end = best_run(gain)
+    if begin == end and name in NEEDS_CONTENT:
+        rest = words[:first] + words[last:]
+        return " ".join(rest).strip(EDGES) or text, left_out
+    if end == len(tags) > 0:
+        end = len(words)  # what was not read goes with the last word that was
+    return " ".join(words[begin:end]).strip(EDGES), left_out
+
+
+def best_run(gains: np.ndarray) -> tuple[int, int]:
+    """Start and end of the run with the largest sum; an empty one if no sum is positive."""
+    best, run, start, total = 0.0, (0, 0), 0, 0.0
+    for place, gain in enumerate(gains.tolist()):
+        if total <= 0:
+            start, total = place, 0.0
+        total += gain
+        if total > best:
+            best, run = total, (start, place + 1)
+    return run
