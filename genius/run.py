@@ -117,6 +117,7 @@ class RecordedMatch(BaseModel):
     order: str
     models: dict[PartName, Checksum]
     weights: dict[str, list[FiniteFloat]]
+    only_weak: list[str] = []
 
 
 class Manifest(BaseModel):

@@ -126,8 +126,10 @@ def _json_object(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text, an image or both to search by. What is wanted follows from the instruction or, without one, from the text,
-    which a run with a reader reads."""
+    """A text, an image or both to search by.
+
+    What is wanted follows from the instruction or, without one, from the text, which a run with a reader reads.
+    """
 
     text: str = ""
     image: Path | str | bytes | Image.Image | None = None  # a file, its bytes, or an opened picture

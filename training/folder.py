@@ -47,7 +47,7 @@ from genius.index.item_source import ItemSource
 from genius.index.store import PART, Index
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
-from training import ranker
+from training import ranker, reader
 from training.block_index import index_in_blocks
 from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
@@ -180,6 +180,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
 
     if is_main():
         index_in_blocks(arguments_for(0))
+        add_reader(Run(path), arguments)
     barrier()
     if learn:
         train_own_models(arguments_for)
@@ -216,6 +217,16 @@ def publish_encoder(arguments: Arguments) -> None:
     if names := read_names(photos.path):
         words = {prefix: CodeName(name.words, ()) for prefix, name in names.items()}  # their pictures are not here
         run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
+
+
+def add_reader(run: Run, arguments: Arguments) -> None:
+    """Train a reader behind another encoder than the shipped one, which brings its own; once."""
+    if run.has(reader.PART):
+        return
+    try:
+        reader.train(arguments.collection, run.path, arguments.device, arguments.settings.seed)
+    except UserError as error:
+        print(f"reader: none, {error}", flush=True)
 
 
 def link_part(run: Run, photos: Run, part: str) -> None:

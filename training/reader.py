@@ -64,7 +64,9 @@ def train(root: Path, path: Path, device: str, seed: int = 0) -> None:
         learned = [phrasing for phrasing in phrasings if not phrasing.is_held_out]
         requests = [*requests_of(learned, contents, EACH, rng), *instruction_requests(collection.instructions())]
         examples = Examples.encode(encoder, requests)
-        print(f"reader: {len(requests):,} requests of {len(learned):,} phrasings, {time.perf_counter() - started:.0f} s")
+        print(
+            f"reader: {len(requests):,} requests of {len(learned):,} phrasings, {time.perf_counter() - started:.0f} s"
+        )
         reader = Reader(ReaderConfig(examples.states.shape[1])).to(device)
         fit(reader, examples, seed)
         known = known_instructions(reader, encoder, collection.instructions(), held_by(run, collection))
@@ -158,7 +160,8 @@ def known_instructions(
 ) -> dict[str, str]:
     """For a modality of queries and a reading an instruction: the plainest of the row with most candidates.
 
-    held: how many items of a dataset and modality can be found. Only rows count whose instructions, on average, are read so.
+    held: how many items of a dataset and modality can be found. Only rows count whose instructions, on average, are
+    read so.
     """
     known: dict[str, tuple[int, str]] = {}
     for (dataset, query, target), texts in instructions.items():

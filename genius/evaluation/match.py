@@ -4,20 +4,21 @@
     python -m genius.evaluation.match RUN --collection DIR --limit 200
 
 Queries that have an answer in the index are searched for as they are served; a query is right if one of its positives
-is among the first five results. It is also fitted to pictures that show nothing, about which no text is right: the
-shuffled pixels and the mean color of some queries' pictures. From then on searches carry a word, see
-genius/search/match.py. Prints a table and writes RUN/reports/match.json and .md.
+is among the first five results. Queries that nothing answers are wrong: the same ones without their positives, as if
+the index lacked them; pictures with the words of other queries; and pictures that show nothing, under every reading:
+shuffled pixels, one color, noise, lines and shapes, and screens of text. From then on searches carry a word, see
+genius/search/match.py. Prints two tables and writes RUN/reports/match.json and .md.
 
 Shapes: q queries.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
 
@@ -28,20 +29,25 @@ from genius.evaluation.queries import BATCH, read_queries
 from genius.metrics.hit_rate import wilson_interval
 from genius.reports import Cell, Column, Report, Table, version
 from genius.run import Run
-from genius.schema import Modality, Query, SearchOptions
+from genius.schema import READINGS_OF_PICTURES, UNREAD, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
-from genius.search.match import FIRST, GOOD, WEAK, WORDS, kind_of, record_of, signals, word_of
+from genius.search.match import FIRST, GOOD, LENGTH, WEAK, WORDS, kind_of, record_of, signals, word_of
 
 MODULE = "genius.evaluation.match"
-LEAST = 10  # right ones, and wrong ones, of a kind whose weights are fitted
-EMPTIED = 8  # of so many queries that are a picture alone, one is asked again with pictures that show nothing
+LEAST = 10  # right ones, and wrong ones, of a kind whose weights are fitted; and good ones, for a word but weak
+K = 15  # results, of which some are taken away
+SWAPPED = 4  # of so many queries with a picture, one is asked with the words of another
+EMPTIED = 40  # pictures that lend their pixels to pictures that show nothing
 SIDE = 224  # of these pictures, in pixels
+WITHHELD, NOTHING = 0.25, 2.0  # weights of queries without their positives, and of pictures that show nothing
 STRENGTH = 10.0  # inverse of the penalty of large weights, of signals with unit deviation
+SHAPES, LINES, LETTERS = (3, 9), (6, 30), (10, 16)  # least and most of a drawing, of a screen, and their size
+SCREEN = "file edit view total amount due invoice date page search user name error settings login button of the and"
 NOTE = (
     "Every result line says how well the first results probably fit: *good* if the probability that one of the first "
-    f"{FIRST} is right is at least {GOOD:.0%}, *weak* if it is below {WEAK:.0%}, else *fair*. The probability follows "
-    "from the cosine of the first result, its ranker's score and the length of the query's image feature, fitted to "
-    "validation queries of each kind and to pictures that show nothing; the table is of queries that had no part in it."
+    f"{FIRST} is right is at least {GOOD:.0%}, *weak* if it is below {WEAK:.0%}, else *fair*; of readings with too few "
+    "right answers among the validation queries only *weak* is said. The tables are of queries that had no part in the "
+    "fit."
 )
 
 
@@ -49,57 +55,127 @@ NOTE = (
 class Answered:
     """A query that was searched for."""
 
-    kind: str  # such as "image to text"
-    signals: tuple[float, float, float]
+    kind: str  # its reading, or such as "image to text"
+    signals: tuple[float, ...]
     right: bool
+    weight: float = 1.0  # in the fit
+    picture: str = ""  # that shows nothing: what it is
 
 
 def answered(
-    engine: Engine, collection: Collection, split: str, limit: int | None, seed: int, emptied: bool = False
+    engine: Engine, collection: Collection, split: str, limit: int | None, seed: int, others: bool = False
 ) -> list[Answered]:
-    """The queries of a split that found anything; emptied: and those of `showing_nothing`.
+    """The queries of a split that found anything, and pictures that show nothing.
 
-    Raises UserError as `read_queries` does.
+    others: and the queries that nothing answers. Raises UserError as `read_queries` does.
     """
-    found, rng = [], np.random.default_rng(seed)
+    found, rng, pictures = list[Answered](), np.random.default_rng(seed), list[Image.Image]()
     sets = read_queries(collection, engine.index, split, limit=limit, seed=seed, answerable=True)
+    options = SearchOptions(k=K)
     for queries in tqdm(sets, desc=f"search {split} queries", unit="row"):
         labeled = iter(queries.queries)
         for batch in queries.opened(collection, BATCH):
-            positives = [query.positives for query in islice(labeled, len(batch))]
-            nothing = showing_nothing(batch, rng) if emptied and Modality.TEXT in queries.targets else []
-            asked, answers = [*batch, *nothing], [*positives, *[()] * len(nothing)]
-            for query, result, right in zip(asked, engine.search(asked), answers, strict=True):
-                if result.hits:
-                    is_right = any(hit.item.id in right for hit in result.hits[:FIRST])
-                    found.append(Answered(kind_of(query, result), signals(result), is_right))
+            positives = [set(query.positives) for query in islice(labeled, len(batch))]
+            for query, result, right in zip(batch, engine.search(batch, options), positives, strict=True):
+                found += judged(query, result, right, others)
+            with_picture = [query for query in batch if query.image]
+            pictures += [query.image for query in with_picture]
+            mixed = swapped(with_picture[::SWAPPED]) if others else []
+            for query, result in zip(mixed, engine.search(mixed, options) if mixed else [], strict=True):
+                found += judged(query, result, set())
+    for name, picture in showing_nothing(pictures[:: max(1, len(pictures) // EMPTIED)][:EMPTIED], rng):
+        readings = READINGS_OF_PICTURES if engine.has_reader else (UNREAD,)
+        asked = [Query("", picture, reading=reading) for reading in readings]
+        for query, result in zip(asked, engine.search(asked, options), strict=True):
+            found += [replace(one, weight=NOTHING, picture=name) for one in judged(query, result, set())]
     return found
 
 
-def showing_nothing(queries: Sequence[Query], rng: np.random.Generator) -> list[Query]:
-    """Of every EMPTIED-th query that is a picture alone: its shuffled pixels and its mean color, asked alike."""
-    asked = []
-    for query in [query for query in queries if query.image and not query.text][::EMPTIED]:
-        pixels = np.asarray(query.image.convert("RGB").resize((SIDE, SIDE)))
-        color = tuple(pixels.mean((0, 1)).astype(int).tolist())
+def judged(query: Query, result: SearchResult, positives: set[str], withheld: bool = False) -> list[Answered]:
+    """A query as it was answered; withheld: and as if its positives were not there."""
+    if not result.hits:
+        return []
+    kind, length = kind_of(query, result), result.image_length
+    is_right = [not positives.isdisjoint([hit.item.id, *(item.id for item in hit.versions)]) for hit in result.hits]
+    both = [Answered(kind, signals(result.hits, length), any(is_right[:FIRST]))]
+    rest = [hit for hit, right in zip(result.hits, is_right, strict=True) if not right]
+    if withheld and len(rest) >= FIRST:
+        both.append(Answered(kind, signals(rest, length), False, WITHHELD))
+    return both
+
+
+def swapped(queries: Sequence[Query]) -> list[Query]:
+    """Pictures with the words of the next query."""
+    others = [*queries[1:], *queries[:1]]
+    return [
+        replace(query, text=other.text)
+        for query, other in zip(queries, others, strict=True)
+        if query.text and query.text != other.text
+    ]
+
+
+def showing_nothing(pictures: Sequence[Image.Image], rng: np.random.Generator) -> Iterator[tuple[str, Image.Image]]:
+    """For each picture some of its size that show nothing, with what they are."""
+    for picture in pictures:
+        pixels = np.asarray(picture.convert("RGB").resize((SIDE, SIDE)))
         shuffled = rng.permutation(pixels.reshape(-1, 3)).reshape(pixels.shape)
-        pictures = Image.fromarray(shuffled), Image.new("RGB", (SIDE, SIDE), color)
-        asked += [Query("", picture, query.instruction) for picture in pictures]
-    return asked
+        yield "shuffled pixels", Image.fromarray(shuffled)
+        yield "noise", Image.fromarray(rng.integers(0, 256, (SIDE, SIDE, 3), dtype=np.uint8))
+        yield "one color", Image.new("RGB", (SIDE, SIDE), tuple(pixels.mean((0, 1)).astype(int).tolist()))
+        yield "lines and shapes", drawing(rng)
+        yield "screen of text", screen(rng)
 
 
-def fitted(queries: Sequence[Answered]) -> dict[str, list[float]]:
-    """The weights of the signals, and the constant, of each kind with enough right and wrong queries."""
-    weights = {}
+def drawing(rng: np.random.Generator) -> Image.Image:
+    """A few black lines, circles and boxes on white."""
+    image = Image.new("RGB", (SIDE, SIDE), "white")
+    pen = ImageDraw.Draw(image)
+    for _ in range(rng.integers(*SHAPES)):
+        left, right = sorted(rng.integers(0, SIDE, 2).tolist())
+        top, bottom = sorted(rng.integers(0, SIDE, 2).tolist())
+        draw = (pen.line, pen.ellipse, pen.rectangle)[rng.integers(3)]
+        draw((left, top, right + 2, bottom + 2), **{"fill" if draw == pen.line else "outline": "black"}, width=3)
+    return image
+
+
+def screen(rng: np.random.Generator) -> Image.Image:
+    """Lines of words, dark on light or light on dark."""
+    size, words = int(rng.integers(*LETTERS)), SCREEN.split()
+    ground, ink = ("black", "white") if rng.random() < 0.3 else ("white", "black")
+    image = Image.new("RGB", (SIDE, SIDE), ground)
+    pen, font = ImageDraw.Draw(image), ImageFont.load_default(size)
+    for line in range(rng.integers(*LINES)):
+        pen.text((6, 4 + line * (size + 4)), " ".join(rng.choice(words, rng.integers(2, 8))), fill=ink, font=font)
+    return image
+
+
+def fitted(queries: Sequence[Answered]) -> tuple[dict[str, list[float]], list[str]]:
+    """The weights of the signals, and the constant, of each kind; and the kinds of which only weak ones are told.
+
+    A reading with too few right and wrong queries has the weights of all queries with a picture together.
+    """
+    weights, only_weak = dict[str, list[float]](), list[str]()
+    pictured = [query for query in queries if query.signals[LENGTH]]
     for kind in sorted({query.kind for query in queries}):
         of_kind = [query for query in queries if query.kind == kind]
-        known, right = np.array([query.signals for query in of_kind]), np.array([query.right for query in of_kind])
-        if min(right.sum(), (~right).sum()) >= LEAST:
-            mean, deviation = known.mean(0), known.std(0).clip(min=1e-9)
-            model = LogisticRegression(C=STRENGTH).fit((known - mean) / deviation, right)
-            slopes = model.coef_[0] / deviation
-            weights[kind] = [*slopes.tolist(), float(model.intercept_[0] - slopes @ mean)]
-    return weights
+        own = fit(of_kind)
+        good = own and sum(word_of(own, query.signals) == "good" for query in of_kind)
+        if own or (kind in READINGS_OF_PICTURES and (own := fit(pictured))):
+            weights[kind] = own
+            only_weak += [kind] if (good or 0) < LEAST else []
+    return weights, only_weak
+
+
+def fit(queries: Sequence[Answered]) -> list[float]:
+    """The weights of the signals, and the constant; none of too few right or wrong queries."""
+    known, right = np.array([query.signals for query in queries]), np.array([query.right for query in queries])
+    if not len(queries) or min(right.sum(), (~right).sum()) < LEAST:
+        return []
+    mean, deviation = known.mean(0), known.std(0).clip(min=1e-9)
+    inputs, shares = (known - mean) / deviation, [query.weight for query in queries]
+    model = LogisticRegression(C=STRENGTH, max_iter=1000).fit(inputs, right, shares)
+    slopes = model.coef_[0] / deviation
+    return [*slopes.tolist(), float(model.intercept_[0] - slopes @ mean)]
 
 
 def match_table(title: str, queries: Mapping[str, Sequence[tuple[str, bool]]]) -> Table:
@@ -116,30 +192,50 @@ def match_table(title: str, queries: Mapping[str, Sequence[tuple[str, bool]]]) -
     return Table(title, [Column("queries of kind"), Column("queries"), *columns], rows)
 
 
+def nothing_table(queries: Sequence[tuple[Answered, str]]) -> Table:
+    """Of pictures that show nothing, the share of weak matches by reading and by picture. queries: with their words."""
+    names = sorted({query.picture for query, _ in queries})
+    rows: list[list[Cell]] = []
+    for kind in sorted({query.kind for query, _ in queries}):
+        row: list[Cell] = [kind, sum(query.kind == kind for query, _ in queries)]
+        for name in names:
+            words = [word for query, word in queries if (query.kind, query.picture) == (kind, name)]
+            row.append(words.count("weak") / len(words) if words else None)
+        rows.append(row)
+    columns = [Column("queries of kind"), Column("queries"), *(Column(name, "%") for name in names)]
+    return Table("Pictures that show nothing: weak matches", columns, rows)
+
+
 def main(arguments: list[str]) -> None:
     given = evaluation_parser(MODULE, __doc__).parse_args(arguments)
     engine, collection = opened(given)
-    weights = fitted(answered(engine, collection, "val", given.limit, given.seed, emptied=True))
+    weights, only_weak = fitted(answered(engine, collection, "val", given.limit, given.seed, others=True))
     if not weights:
         raise UserError(
             f"no kind of query has {LEAST} validation queries with a right result among the first {FIRST} and {LEAST} "
             "without; add validation queries, or search without a word for confidence"
         )
     run = Run(given.run)
-    run.record(match=record_of(run, engine.resolved(SearchOptions()).order, weights))
+    run.record(match=record_of(run, engine.resolved(SearchOptions()).order, weights, only_weak))
     tested: dict[str, list[tuple[str, bool]]] = {"all": []}
-    for query in answered(engine, collection, given.split, given.limit, given.seed):
-        if query.kind in weights:
-            entry = word_of(weights[query.kind], query.signals), query.right
-            tested["all"].append(entry)
-            tested.setdefault(query.kind, []).append(entry)
+    nothing: list[tuple[Answered, str]] = []
+    for query in answered(engine, collection, given.split, given.limit, given.seed + 1):
+        if query.kind not in weights:
+            continue
+        word = word_of(weights[query.kind], query.signals)
+        word = "" if query.kind in only_weak and word != "weak" else word
+        if query.picture:
+            nothing.append((query, word))
+            continue
+        tested["all"].append((word, query.right))
+        tested.setdefault(query.kind, []).append((word, query.right))
     note = f"{NOTE} {engine.index.n:,} items, {given.split} queries, seed {given.seed}."
     table = match_table("Good, fair and weak matches", dict(sorted(tested.items())))
     rates = dict(zip(table.headings(), table.texts()[0], strict=True))
     good, weak = (rates[f"{word}: right among {FIRST}, %"].split()[0] for word in ("good", "weak"))
     headline = f"of good matches {good} % are right among the first {FIRST}, of weak ones {weak} %"
-    command = command_line(MODULE, arguments)
-    report = Report("A word for confidence", note, command, version(given.run), [table], headline=headline)
+    command, tables = command_line(MODULE, arguments), [table, *([nothing_table(nothing)] if nothing else [])]
+    report = Report("A word for confidence", note, command, version(given.run), tables, headline=headline)
     report.save(given.run / "reports" / "match.json")
 
 

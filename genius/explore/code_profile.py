@@ -18,7 +18,7 @@ from genius.explore.distinctive_words import Vocabulary, Word, distinctive_words
 from genius.index.store import Index
 from genius.metrics.code_health import level_usage
 from genius.metrics.factor_agreement import characteristic_values
-from genius.schema import Modality, Query
+from genius.schema import UNREAD, Modality, Query
 from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable, Matches, Pattern
 
@@ -145,7 +145,7 @@ class Profiles:
         return self.index.embeddings[np.sort(rows)].astype(np.float32)
 
     def _encode(self, words: list[str]) -> np.ndarray:
-        queries = [Query(text=word) for word in words]
+        queries = [Query(text=word, reading=UNREAD) for word in words]
         batches = [queries[start : start + ENCODE_BATCH] for start in range(0, len(words), ENCODE_BATCH)]
         return np.concatenate([self.engine.encode(batch).embeddings.cpu().numpy() for batch in batches])
 

@@ -12,7 +12,7 @@ import torch
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
 from genius.index.store import Index
-from genius.schema import Query, SearchOptions, SearchResult, source_fields
+from genius.schema import UNREAD, Query, SearchOptions, SearchResult, source_fields
 from genius.search.checks import MAX_TEXT
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
@@ -78,7 +78,7 @@ def item_query(index: Index, row: int) -> Query:
     """
     (item,) = index.items([row])
     picture = index.thumbnail(row)
-    return Query(text=item.text[:MAX_TEXT], image=None if picture is None else open_image(picture))
+    return Query(item.text[:MAX_TEXT], None if picture is None else open_image(picture), reading=UNREAD)
 
 
 def row_of(index: Index, id: str) -> int:

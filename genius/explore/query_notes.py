@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from genius.models.encoder import Encoder
-from genius.schema import Query
+from genius.schema import READINGS, Modality, Query, Reading
 from genius.search.engine import Engine
 from genius.texts import query_text
 
@@ -19,14 +19,21 @@ NEGATION = re.compile(r"\b(not|without|except)\b|n['’]t\b", re.I)
 REFERENCE = re.compile(  # to a picture that is not there
     r"\b(similar|same|such|more) (pictures?|photo(graph)?s?|images?|things?|items?)\b|\b(this|these)\W*$", re.I
 )
+KINDS = {Modality.IMAGE: "pictures", Modality.TEXT: "texts", Modality.PAIR: "pictures with texts"}
 SHORT = 8  # words that any encoder reads
 
 
-def query_notes(engine: Engine, query: Query, match: str, holds: str = "", english: bool = True) -> list[str]:
+def query_notes(
+    engine: Engine, query: Query, match: str, holds: str = "", english: bool = True, reading: Reading | None = None
+) -> list[str]:
     """Sentences about a query. match: the word for its results. holds: what the collection holds. english: whether the
-    run reads English alone.
+    run reads English alone. reading: of the query's words.
     """
     text, notes = query.text.strip(), []
+    if reading and (wanted := READINGS[reading.understood]) not in engine.versions.current.kinds:
+        notes.append(f"You seem to ask for {KINDS[wanted]}, which this collection does not have.")
+    if text and not any(map(str.isalnum, text)):
+        notes.append("There are no words in it to search for; say what you are looking for.")
     if match == "weak":
         notes.append(f"Nothing here fits well. {re.sub(r' *[(][^)]*[)]', '', holds)}".strip())  # in one line
     if text and english and not is_english(text):
@@ -34,7 +41,7 @@ def query_notes(engine: Engine, query: Query, match: str, holds: str = "", engli
     instructions = [instruction for *_, instruction in engine.index.instructions]
     if text and query.image is None and is_instruction(text, instructions):
         notes.append("That reads like a question about a picture: add one, or describe what you are looking for.")
-    if found := NEGATION.search(text):
+    if reading is None and (found := NEGATION.search(text)):
         notes.append(f"Words like “{found[0]}” are not understood; describe what you want instead.")
     long = engine.has_encoder and len(text.split()) > SHORT
     if long and (words := engine.batcher.call(lambda: words_read(engine.encoder, query))):

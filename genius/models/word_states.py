@@ -1,7 +1,7 @@
 """What a text tower makes of each word: the mean of its last states over the word's tokens, before any head.
 
-Towers cut words into tokens in their own ways. Here words are told apart by spaces, and the tokens of a word are as many
-as the tokenizer makes of it alone.
+Towers cut words into tokens in their own ways. Here words are told apart by spaces, and the tokens of a word are as
+many as the tokenizer makes of it alone.
 
 Shapes: b texts, n words of the longest text, t tokens, u width of the tower.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from open_clip.hf_model import HFTextEncoder
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -42,7 +43,8 @@ def _states(encoder: Encoder, texts: Sequence[Sequence[str]]) -> list[Tensor]:
     alone = iter(_length(row, padding) - special for row in encoder.tokenizer(words))
     counts = [[next(alone) for _ in text] for text in texts]
     tokens = encoder.tokenizer([shorten_text(" ".join(text)) for text in texts])
-    tokens = tokens[:, : max(_length(row, padding) for row in tokens)]
+    if isinstance(getattr(encoder.clip, "text", None), HFTextEncoder):  # others take their whole context alone
+        tokens = tokens[:, : max(_length(row, padding) for row in tokens)]
     return [_means(row, before, own) for row, own in zip(_token_states(encoder, tokens), counts, strict=True)]
 
 

@@ -93,8 +93,8 @@ class CandidateSearch:
         """The beams of z (b, d), unless it is only scanned, and the candidates among the items of the pool.
 
         mode: both, generate or scan. k: the least number of items that a scan returns. prefix: codes that every ID
-        begins with. kinds: (b, k) log-probabilities that a reader gives to the first codes; items of those that it rules
-        out are no candidates. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
+        begins with. kinds: (b, k) log-probabilities that a reader gives to the first codes; items of those that it
+        rules out are no candidates. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
         watch, found = stopwatch or Stopwatch(z.device, len(z)), None
         allowed = None if kinds is None or prefix else possible_kinds(kinds, pool.trie.first_codes).cpu().numpy()
@@ -102,7 +102,12 @@ class CandidateSearch:
         if mode != "scan":
             with watch.stage("beam"):
                 valid = pool.trie.below(prefix)
-                options: dict[str, Any] = {"decoder_weight": decoder_weight, "kinds": kinds, "settle": settle, "trace": trace}
+                options: dict[str, Any] = {
+                    "decoder_weight": decoder_weight,
+                    "kinds": kinds,
+                    "settle": settle,
+                    "trace": trace,
+                }
                 found = beam_search(self.decoder, z, valid, beams, **options)
                 query, position = expand_beams(found)
                 if allowed is not None:
@@ -112,14 +117,14 @@ class CandidateSearch:
             with watch.stage("scan"):
                 scan, k = self.scan_of(pool), max(k, SCANNED)
                 part = len(pool.table) > MANY_ITEMS and not prefix
-                nearest = scan.near(z, k, allowed) if part else scan.best(z, k, prefix, allowed)
-                nearest = nearest.positions.cpu().numpy()
+                scanned = scan.near(z, k, allowed) if part else scan.best(z, k, prefix, allowed)
+                nearest = scanned.positions.cpu().numpy()
                 owner, place = np.nonzero(nearest >= 0)
-                scanned = nearest[owner, place]
-                new = ~np.isin(owner * len(pool.table) + scanned, query * len(pool.table) + position)
+                added = nearest[owner, place]
+                new = ~np.isin(owner * len(pool.table) + added, query * len(pool.table) + position)
                 order = np.argsort(np.concatenate([query, owner[new]]), kind="stable")
                 query = np.concatenate([query, owner[new]])[order]
-                position = np.concatenate([position, scanned[new]])[order]
+                position = np.concatenate([position, added[new]])[order]
         return found, Candidates.at(query, position, len(z), pool.table)
 
     @torch.inference_mode()

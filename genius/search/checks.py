@@ -11,7 +11,7 @@ from PIL.Image import Image
 
 from genius.collections.images import open_image
 from genius.errors import UserError, quoted
-from genius.schema import MODES, ORDERS, Modality, Query, SearchOptions
+from genius.schema import MODES, ORDERS, READINGS, UNREAD, Modality, Query, SearchOptions
 from genius.texts import MAX_TEXT, normalize_text
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
@@ -107,6 +107,8 @@ def check_query(query: Query) -> None:
             text.encode()
         except UnicodeEncodeError:  # a lone surrogate
             raise UserError(f"The {name} contains an invalid Unicode character; type it again.") from None
+    if query.reading not in ("", UNREAD, *READINGS):
+        raise UserError(f"The reading must be one of {', '.join(READINGS)}, not {quoted(query.reading)}.")
     if query.image is not None and not isinstance(query.image, Image):
         raise UserError(f"The picture must be a path, bytes or an opened picture, not {quoted(query.image)}.")
     if query.image is None and not normalize_text(query.text):  # as the encoder reads it

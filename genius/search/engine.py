@@ -33,7 +33,7 @@ from genius.models.reader import Reader
 from genius.reading import one_line
 from genius.run import Run
 from genius.runtime import usable_device
-from genius.schema import Item, Query, SearchOptions, SearchResult
+from genius.schema import UNREAD, Item, Query, SearchOptions, SearchResult
 from genius.search.batching import engine_thread
 from genius.search.checks import (
     ResolvedOptions,
@@ -222,7 +222,7 @@ class Engine:
 
     def cache_image(self, image: Image) -> None:
         """Encode an image that will probably be searched with, so that the search need not wait for the image tower."""
-        self.encode([Query(image=image)])
+        self.encode([Query(image=image, reading=UNREAD)])
 
     def forget_images(self) -> None:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""

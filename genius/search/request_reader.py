@@ -7,6 +7,7 @@ request; an instruction that training knew stays as it is.
 Shapes: b requests, n words, r readings.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -27,7 +28,8 @@ CHOSEN = 0.98  # probability of the kind of a reading that a visitor chose
 PICTURE_ALONE = "entry"  # the reading of a picture without words
 NEXT_BEST = {"answer": "entry", "caption": "entry", "entry": "caption", "change": "similar", "similar": "change"}
 WITHOUT_CONTENT = ("similar", "caption")  # readings for which the picture is all that counts
-NEEDS_CONTENT = ("photo", "paraphrase", "answer")  # readings of which all words are content if none seems to be
+NEEDS_WORDS = ("photo", "paraphrase", "answer")  # readings of which all words are content if none seems to be
+MINUS, SURE = re.compile(r"-\w"), 10.0  # a word that is left out as in web search, and how sure that is
 EDGES = " \t\n.,;:!?\"'“”‘’«»()[]<>–—"  # characters around a content that are none of it
 
 
@@ -92,12 +94,11 @@ class RequestReader:
         possible = [query.reading] if chosen else [name for name in names if READINGS[name] in kinds] or list(names)
         name = max(possible, key=lambda one: (probabilities[one], one == "similar"))
         content, left_out = query.text, ""
-        if read and not query.instruction:
-            content, left_out = marked(words, read.tags, name)
-        elif read and not query.text and query.instruction not in self.known:
-            content, left_out = marked(words, read.tags, name)
+        is_known = query.instruction in self.known
+        if read and (not query.instruction or not (query.text or is_known)):
+            content, left_out = marked(words, read.tags, name, not has_picture)
         reading = Reading(name, probabilities, content, left_out, chosen)
-        if query.instruction in self.known and not chosen:
+        if is_known and not chosen:
             return Understood(query_text(query.instruction, query.text), reading)
         used = "" if has_picture and name in WITHOUT_CONTENT else content
         asking = Modality.of(used, query.image) if used or has_picture else Modality.TEXT
@@ -124,17 +125,24 @@ def kind_log_probs(readings: Sequence[Reading | None]) -> np.ndarray:
     return table
 
 
-def marked(text: str, tags: np.ndarray, name: str) -> tuple[str, str]:
-    """The content and what is left out of a text, whose first words have these tags (n, 3)."""
+def marked(text: str, tags: np.ndarray, name: str, needs_content: bool) -> tuple[str, str]:
+    """The content and what is left out of a text, whose first words have these tags (n, 3).
+
+    needs_content: something must be sought, so where no word seems to say what, the likeliest does.
+    """
     words = text.split()
-    first, last = best_run(tags[:, LEFT_OUT] - np.maximum(tags[:, ASKING], tags[:, CONTENT]))
+    excess = tags[:, LEFT_OUT] - np.maximum(tags[:, ASKING], tags[:, CONTENT])
+    excess[[bool(MINUS.match(word)) for word in words[: len(tags)]]] = SURE
+    first, last = best_run(excess)
     left_out = " ".join(words[first:last]).lstrip("-").strip(EDGES)
     gain = tags[:, CONTENT] - np.maximum(tags[:, ASKING], tags[:, LEFT_OUT])
     gain[first:last] = -np.inf
     begin, end = best_run(gain)
-    if begin == end and name in NEEDS_CONTENT:
-        rest = words[:first] + words[last:]
-        return " ".join(rest).strip(EDGES) or text, left_out
+    if begin == end and name in NEEDS_WORDS:
+        return " ".join(words[:first] + words[last:]).strip(EDGES) or text, left_out
+    if begin == end and needs_content and np.isfinite(gain).any():
+        begin = int(gain.argmax())
+        end = begin + 1
     if end == len(tags) > 0:
         end = len(words)  # what was not read goes with the last word that was
     return " ".join(words[begin:end]).strip(EDGES), left_out

@@ -1,6 +1,6 @@
 """The stages of a search, each timed, on the thread that calls:
 
-    read -> encode -> fuse -> beam and scan -> rerank -> explain -> fetch
+    read -> encode -> fuse -> beam and scan -> rerank -> fetch -> explain
 
 The image tower is most of the work of a query with a picture. A picture that is asked about again, with another
 instruction or another text, or with several instructions at once, passes it once. Only the features are kept.
@@ -37,12 +37,13 @@ from genius.search.rerank import (
     rank_candidates,
     ranker_parts,
     score_parts,
+    shows_left_out,
 )
 from genius.search.retrieval import EncodedQueries, Requests, Retrieval, Unranked
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Stopwatch
-from genius.texts import query_text
 from genius.search.versions import FURTHER
+from genius.texts import query_text
 from genius.trie.pool import Pool
 
 TOGETHER = 64  # IDs that are scored in one pass of the decoder
@@ -137,11 +138,14 @@ class Retriever:
 
     def _requests(self, understood: Sequence[Understood]) -> Requests:
         """The readings with what the search needs of them."""
+        assert self._reader is not None
         readings = [request.reading for request in understood]
         left_out = [reading.left_out if reading else "" for reading in readings]
         vectors = torch.zeros(len(readings), self.fusion.config.dim, device=self.device)
         if any(left_out):
-            vectors = self.encoder.encode([None] * len(readings), left_out).embedding()
+            photo = self._reader.instruction(Modality.TEXT, "photo")
+            texts = [query_text(photo, text) if text else "" for text in left_out]
+            vectors = self.encoder.encode([None] * len(readings), texts).embedding()
         return Requests(readings, torch.from_numpy(kind_log_probs(readings)).to(self.device), vectors)
 
     def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
@@ -180,9 +184,13 @@ class Retriever:
         if options.order == "ranker":
             assert self._ranker is not None, "resolve_options refuses a missing ranker"
             scores = score_parts(self._ranker, candidates, self.ranker_parts(unranked), index.modalities)
-        queries = unranked.encoded.embeddings.cpu().numpy()
+        queries, unwanted, requests = unranked.encoded.embeddings.cpu().numpy(), None, unranked.encoded.requests
+        if requests and requests.left_out.any():
+            left_out, spreads = requests.left_out.cpu().numpy(), unranked.version.spreads
+            unwanted = shows_left_out(candidates, index.embeddings, index.modalities, left_out, spreads)
+        rerank = options.order != "score"
         return rank_candidates(
-            candidates, index.embeddings, queries, options.k, options.order != "score", self._normalize, scores
+            candidates, index.embeddings, queries, options.k, rerank, self._normalize, scores, unwanted
         )
 
     def ranker_parts(self, unranked: Unranked) -> Tensor:
@@ -218,7 +226,6 @@ class Retriever:
             codes = table.codes(ranked.ids[query, place])
             steps = self.code_log_probs(encoded.z[torch.from_numpy(query).to(self.device)], codes)
             own = [step.cpu().numpy()[np.arange(len(codes)), code] for step, code in zip(steps, codes.T)]
-        with watch.stage("fetch"):
             hits_per_query = fetch_hits(ranked, things, codes, np.stack(own, axis=1))
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()

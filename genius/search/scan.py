@@ -88,9 +88,7 @@ class Scan:
         self.norms = squared_norms(pool, codewords)  # (n,) on the trie's device
         self._kernels = compiling(pool.table.code_sizes) if pool.trie.device.type == "cpu" else None
 
-    def best(
-        self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None
-    ) -> Scanned:
+    def best(self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None) -> Scanned:
         """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes.
 
         allowed: (b, first codes) bool, of each query the first codes of its results; None: all.

@@ -19,7 +19,10 @@ from genius.errors import UserError
 from genius.index.store import Index, load_newer_index
 from genius.run import Run
 from genius.schema import Modality, SearchOptions
+from genius.search.rerank import Spreads
 from genius.trie.pool import Pool
+
+SAMPLE = 2_000  # embeddings of a modality
 
 
 class Version:
@@ -35,6 +38,16 @@ class Version:
     def kinds(self) -> frozenset[Modality]:
         """The modalities that items have."""
         return frozenset(map(Modality, np.unique(self.index.modalities).tolist()))
+
+    @cached_property
+    def spreads(self) -> Spreads:
+        """Mean and covariance of the embeddings of each modality, of a sample."""
+        spreads = {}
+        for kind in self.kinds:
+            rows = np.flatnonzero(self.index.modalities == kind)
+            sample = self.index.embeddings[rows[:: max(1, len(rows) // SAMPLE)]].astype(np.float32)
+            spreads[int(kind)] = sample.mean(0), np.cov(sample.T, bias=True)
+        return spreads
 
     def pool_of(self, options: SearchOptions) -> Pool:
         """The items that the options allow, collected on first use. Raises UserError if there are none.

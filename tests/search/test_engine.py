@@ -19,7 +19,7 @@ from genius.search.retrieval import EncodedQueries
 from genius.search.scan import SHARES
 from tests.search.tiny import publish_tiny_run
 
-STAGES = ["encode", "fuse", "beam", "scan", "rerank", "explain", "fetch"]
+STAGES = ["encode", "fuse", "beam", "scan", "rerank", "fetch", "explain"]
 PICTURE = Image.new("RGB", (50, 40), "teal")
 QUERIES = [
     Query(text="A red dog."),
@@ -284,7 +284,7 @@ def test_searching_by_the_vectors_of_a_result_repeats_it(engine, options):
     )
     for again, result in zip(engine.search_encoded(vectors, options), results, strict=True):
         assert close(again, result) and again.query_codes == result.query_codes
-        assert list(again.milliseconds) == ["beam", "scan", "rerank", "explain", "fetch"]
+        assert list(again.milliseconds) == ["beam", "scan", "rerank", "fetch", "explain"]
         assert (again.trace is None) == (result.trace is None)
 
 

@@ -132,7 +132,7 @@ def test_the_nearest_prefixes_hold_the_share(share, count, sizes, length, per_pr
     monkeypatch.setattr(module, "PER_PREFIX", per_prefix)
     pool, codewords = world(sizes, 300)
     scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(count)
-    found, whole = scan.near(z, 300, share), scan.best(z, 300)
+    found, whole = scan.near(z, 300, share=share), scan.best(z, 300)
     codes = [tuple(codes) for codes in pool.table.codes(np.arange(300))[:, :length].tolist()]
     books = [book.double().numpy() for book in codewords.codebooks]
     for query, positions, everything in zip(z.double().numpy(), found.positions.tolist(), whole.positions.tolist()):
@@ -182,3 +182,19 @@ def test_a_search_does_not_wait_for_the_compiler(monkeypatch):
     monkeypatch.setattr(module, "compiling", lambda sizes: never)
     pool, codewords = world((3, 4, 5), 60)
     assert len(set(Scan(pool, codewords).best(queries(2), 60).positions[0].tolist())) == 60
+
+
+@COMPILED
+@pytest.mark.parametrize("method", ["best", "near"])
+@pytest.mark.parametrize("alike", [True, False])
+def test_first_codes_that_are_not_allowed_are_left_out(method, alike, compiled, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 11)
+    pool, codewords = world((3, 4, 5), 200)
+    first = pool.table.codes(np.arange(200))[:, 0]
+    allowed = np.array([[True, False, True]] * 2 if alike else [[True, False, True], [False, True, False]])
+    scan, z = scan_of(pool, codewords, compiled, monkeypatch), queries(2)
+    options = {"share": 1.0} if method == "near" else {}
+    found, whole = getattr(scan, method)(z, 200, allowed=allowed, **options), scan.best(z, 200)
+    for kinds, positions, everything in zip(allowed, found.positions.tolist(), whole.positions.tolist(), strict=True):
+        expected = [position for position in everything if kinds[first[position]]]
+        assert positions[: len(expected)] == expected and set(positions[len(expected) :]) <= {-1}

@@ -55,7 +55,8 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
     Raises UserError, before it starts, if the destination is not a run.
     """
     build = partial(build_photo_collection, data)
-    make_run(destination, work / "photographs", "photos", settings, device, build, ABOUT, partial(add_files, data=data))
+    given = destination, work / "photographs", "photos", settings, device, build, ABOUT
+    make_run(*given, partial(add_files, data=data), reads=True)
 
 
 def add_files(run: Path, data: Path) -> None:

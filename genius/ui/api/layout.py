@@ -14,7 +14,6 @@ from genius.schema import Modality, Query, SearchOptions, SearchResult, provenan
 from genius.search.checks import checked_k, whole_number
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, SEARCHES, Panel, target_of
 from genius.ui.common.context import Context
 from genius.ui.common.export import item_fields, search_fields
@@ -88,22 +87,26 @@ def endpoints(context: Context) -> list[Callable]:
         order: str = "",
         mode: str = "both",
         added: bool = False,
+        reading: str = "",
     ) -> dict:
-        """Search with a text, a picture or both: generate IDs and scan them all, then rank the items.
+        """Search with words, a picture or both: generate IDs and scan them all, then rank the items.
 
-        Returns hits, best first, with the log-probability of each of their codes, generated IDs, the query's own codes,
-        the probability of each first code, times, and the instruction that was used.
+        Returns hits, best first, with the log-probability of each of their codes and the items that show the same
+        photograph, generated IDs, the query's own codes, the probability of each first code, times, how the words were
+        read, and the instruction that was used.
 
-        text: what is looked for. picture: a PNG, JPEG or WebP file. instruction: what kind of result is wanted; by
-        default the one that the page would add, if the run has any. k: how many results at most. beams: how many
+        text: what is wanted, in your own words: similar, the same in red, a street without cars, what is this. picture:
+        a PNG, JPEG or WebP file. instruction: what kind of result is wanted, where the text is to say what is sought
+        alone. k: how many results at most. beams: how many
         beginnings of IDs are followed at once. modality: any, image, text or pair. order: ranker, cosine of the
         embeddings, as published, or score of the ID; by default the ranker if the run has one. mode: both, generate or
-        scan. added: only items that were added since training.
+        scan. added: only items that were added since training. reading: photo, entry, caption, similar, change, answer,
+        paraphrase or page, in place of how the words are read; none to take them as they stand.
         """
         image = open_image(upload_path(picture), max_side=LARGEST_SIDE) if picture else None
         options = SearchOptions(beams, k, mode, order or None, target_of(modality), added=added)
-        used = instruction or default_instruction(context.served.about, text, image)
-        query = Query(text=text, image=image, instruction=used)
+        used = instruction or context.default_instruction(text, image)
+        query = Query(text, image, used, reading)
         with record_search(query, engine.resolved(options).mode):
             (result,) = engine.search([query], options)
         return search_fields(result) | {"modality_probabilities": _modality_probabilities(result), "instruction": used}

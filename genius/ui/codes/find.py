@@ -8,7 +8,7 @@ import gradio as gr
 from genius.collections.images import open_image
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_search import CodeSearch, FoundCode
-from genius.schema import Query
+from genius.schema import UNREAD, Query
 from genius.search.checks import MAX_TEXT, check_query
 from genius.trie.code_table import Pattern
 from genius.ui.common import formatting
@@ -34,7 +34,7 @@ class CodeFinder:
         if not text and upload is None:
             return None
         image = open_image(upload, max_side=LARGEST_SIDE) if upload else None
-        query = Query(text=text, image=image)
+        query = Query(text=text, image=image, reading=UNREAD)
         check_query(query)
         embedding = self.engine.encode([query]).embeddings[0].cpu().numpy()
         codes = self.search_of(self.engine.index).find(embedding, FOUND)

@@ -23,7 +23,7 @@ from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.ui.common.about import About
+from genius.ui.common.about import About, default_instruction
 from genius.ui.common.components import Message, Panel
 from genius.ui.common.formatting import data_uri, is_prefix, item_label
 
@@ -169,6 +169,10 @@ class Context:
             return read_maps(self.served.path) or "This run has no maps yet."
         except UserError as error:
             return str(error)
+
+    def default_instruction(self, text: Any, image: object | None) -> str:
+        """The run's own instruction for a query that came without one; none where the run reads what is asked for."""
+        return "" if self.engine.has_reader else default_instruction(self.served.about, text, image)
 
     @cached_property
     def namer(self) -> CodeNamer:

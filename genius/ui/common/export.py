@@ -9,6 +9,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -27,6 +28,8 @@ FIELDS = {  # of the JSON file, where their names do not say enough
     "log_prob": "of an ID by the decoder, natural logarithm; each code among all codes of its level",
     "generated_rank": "before re-ranking; items that only the scan of all IDs found come last",
     "first_code_probabilities": "among the first codes, before any restriction of the modality",
+    "reading": "what the words ask for; content and left_out are those of the words that say what",
+    "versions": "items that show the same photograph",
     "cosine": "of the embeddings of query and item; orders the results if order is cosine",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
@@ -117,6 +120,7 @@ def search_fields(result: SearchResult) -> dict[str, Any]:
                 "log_probabilities": list(hit.log_probs),
                 "generated_rank": hit.generated_rank,
                 "shares": dict(zip((*RANKER_PARTS, "modality"), hit.shares, strict=False)),
+                "versions": [item.id for item in hit.versions],
             }
             for hit in result.hits
         ],
@@ -127,6 +131,8 @@ def search_fields(result: SearchResult) -> dict[str, Any]:
         "query_codes": list(result.query_codes),
         "first_code_probabilities": result.first_code_probabilities.tolist(),
         "order": result.order,
+        "match": result.match,
+        "reading": result.reading and asdict(result.reading),
         "milliseconds": result.milliseconds,
     }
 

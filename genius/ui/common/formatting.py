@@ -16,13 +16,14 @@ MODALITY_NAMES = {Modality.IMAGE: "Image", Modality.TEXT: "Text", Modality.PAIR:
 MODALITY_PLURALS = {Modality.IMAGE: "images", Modality.TEXT: "texts", Modality.PAIR: "pairs"}
 TARGET_ORDER = (Modality.TEXT, Modality.IMAGE, Modality.PAIR)  # of questions about a picture
 STAGES = {  # of a search, in their order: name, and what the stage does, for people outside the field
+    "read": ("read", "Read what the words ask for, and what they are about"),
     "encode": ("encode", "Turn words and picture into numbers, their embeddings"),
     "fuse": ("fuse", "Combine the numbers of words and picture into one vector, from which the ID is written"),
     "beam": ("beam search", "Write IDs code by code, always keeping the best beginnings: the beam"),
     "scan": ("scan", "Compare the query with the ID of every item"),
     "rerank": ("re-rank", "Order the items that were found by how well they fit the query"),
+    "fetch": ("fetch", "Read texts and pictures of the results, and show each thing once"),
     "explain": ("explain", "See how probable each code of the results is"),
-    "fetch": ("fetch", "Read texts and pictures of the results"),
 }
 QUERY_PICTURE_SIDE = 256  # pixels of a query's picture where it is shown again
 LONGEST_FIELD = 300  # characters of a credit, license or origin

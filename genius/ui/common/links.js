@@ -2,7 +2,7 @@
 // an entry of the browser's history, which keeps an uploaded picture, too. Other parameters stay as they are.
 window.genius = (() => {
   const SETTINGS = ['beams', 'results', 'order', 'by', 'kind', 'weight', 'in'];    // those that are not the run's own
-  const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', ...SETTINGS], PARAMETERS = ['tour', ...SEARCH, 'tab', 'code'];
+  const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', 'reading', ...SETTINGS], PARAMETERS = ['tour', ...SEARCH, 'tab', 'code'];
   const FORM = ['#text textarea', '#instruction input'];
   const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
   const shown = {tour: '', tab: 'search', search: {}, codes: null};

@@ -14,7 +14,6 @@ from genius.schema import Item, Modality, Query
 from genius.search.checks import check_query
 from genius.search.retrieval import EncodedQueries
 from genius.ui.common import formatting
-from genius.ui.common.about import default_instruction
 from genius.ui.common.components import LARGEST_SIDE, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import MODALITY_PLURALS, describe_query
@@ -32,6 +31,7 @@ class CompareCallbacks:
 
     def __init__(self, context: Context):
         self.engine, self.served = context.engine, context.served
+        self.default_instruction = context.default_instruction
         self.comparison = Comparison(context.engine)
 
     def on_build(self, hnsw: bool, progress: gr.Progress = PROGRESS) -> None:
@@ -47,7 +47,7 @@ class CompareCallbacks:
         """Compare the query of the form, and close the card of an item."""
         part = part_of(box)
         image = open_image(picture, max_side=LARGEST_SIDE, part=part) if picture else None
-        query = Query(text or "", image, instruction or default_instruction(self.served.about, text, image))
+        query = Query(text or "", image, instruction or self.default_instruction(text, image))
         check_query(query)
         title = describe_query(query, part=part is not None)
         return self.compare(title, self.engine.encode([query]), target_of(target), *settings), None

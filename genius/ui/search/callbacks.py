@@ -15,7 +15,6 @@ from genius.explore.items import item_query, row_of
 from genius.explore.query_notes import query_notes
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
-from genius.ui.common.about import default_instruction
 from genius.ui.common.components import SCOPES, UploadCache, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.export import FILE_NAME, exports, saved_page
@@ -29,6 +28,7 @@ from genius.ui.search.strip import follow, initial_rank
 # item whose picture it is, if it is one
 EMPTY_FORM = ("", None, "", None, "")
 ONLY_ADDED = "Only what was added since training was searched."
+SHORT_ASKS = ("What is this?", "Similar", "Describe it")  # of a run that reads words, and suggests none of its own
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
 MAX_SHOWN_TEXT = 120  # characters of a past search
 
@@ -60,6 +60,7 @@ class SearchCallbacks:
         """defaults: the run's own values of the settings; the address of a search names others."""
         self.defaults = defaults
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
+        self.default_instruction = context.default_instruction
         self.uploads = UploadCache()
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.first_code_is_modality
@@ -68,20 +69,39 @@ class SearchCallbacks:
         """Search for the form. box: the part of the picture that the visitor marked. pictured: id of the item whose
         picture it is; empty for one of the visitor's own. A part of an item's picture is the visitor's own: no address
         names it."""
+        return self.search_form(text, picture, instruction, box, pictured, settings)
+
+    def on_reading(self, event: gr.EventData, *form: Any):
+        """Search for the form, read as the visitor says; form: the arguments of `on_search`."""
+        return self.search_form(*form[:5], form[5:], str(getattr(event, "reading", "")))
+
+    def search_form(
+        self,
+        text: Any,
+        picture: str | None,
+        instruction: Any,
+        box: Any,
+        pictured: Any,
+        settings: Sequence[Any],
+        reading: str = "",
+    ) -> SearchOutputs:
+        """As `on_search`; reading: chosen in place of what is read."""
         part = part_of(box)
         origin = {"upload": picture, "part": box if part else None} if picture else {}
         if picture and pictured and part is None:
             origin = {"picture": pictured}
-        asked = Asked(text or "", instruction or "", **origin)
+        asked = Asked(text or "", instruction or "", reading=reading, **origin)
         return self.search(self.request(asked), settings)
 
     def on_quick(
         self, event: gr.EventData, text: Any, picture: str | None, box: Any, pictured: Any, *settings: Any
     ) -> tuple[Any, ...]:
-        """Search with an instruction that was offered for the picture of the form, for whatever it asks for."""
-        instruction = str(getattr(event, "instruction", ""))
+        """Ask what was offered for the picture of the form, for whatever kind of result it asks for. Where the run
+        reads words it takes their place, so that what is typed later is asked, not added."""
+        offered = str(getattr(event, "instruction", ""))
+        text, instruction = (offered, "") if self.engine.has_reader else (text, offered)
         found = self.on_search(text, picture, instruction, box, pictured, *of_any_kind(settings))
-        return instruction, "any", *found
+        return text, instruction, "any", *found
 
     def on_ask(
         self, message: Any, text: Any, instruction: Any, last: LastQuery | None, *settings: Any
@@ -135,8 +155,10 @@ class SearchCallbacks:
         dropdown = gr.Dropdown(choices=formatting.suggest_instructions(instructions, modality))
         if modality not in (Modality.IMAGE, Modality.PAIR):
             return dropdown, None
-        suggestions = self.served.about.instructions_for(modality)
-        suggestions = suggestions or formatting.shortest_instructions(instructions, modality)
+        about, has_reader = self.served.about, self.engine.has_reader
+        suggestions = about.ask if has_reader else about.instructions_for(modality)
+        if not suggestions:
+            suggestions = SHORT_ASKS if has_reader else formatting.shortest_instructions(instructions, modality)
         return dropdown, {"instructions": list(suggestions)} if suggestions else None
 
     def on_save_page(self, answers: Answers) -> dict[str, str]:
@@ -167,12 +189,15 @@ class SearchCallbacks:
             return SearchRequest(example.queries, asked, example)
         if asked.item:
             row = row_of(index, asked.item)
-            return SearchRequest([item_query(index, row)], asked, item=index.items([row])[0], row=row)
+            query, item = item_query(index, row), index.items([row])[0]
+            if item.modality == Modality.IMAGE and self.engine.has_reader:
+                query = replace(query, reading="similar")
+            return SearchRequest([query], asked, item=item, row=row)
         image = self.item_picture(asked.picture) if asked.picture else None
         if asked.upload:
             image = self.uploads.open(asked.upload, part_of(asked.part))
-        used = asked.instruction or default_instruction(self.served.about, asked.q, image)
-        return SearchRequest([Query(asked.q, image, used)], replace(asked, instruction=used))
+        used = asked.instruction or self.default_instruction(asked.q, image)
+        return SearchRequest([Query(asked.q, image, used, asked.reading)], replace(asked, instruction=used))
 
     def item_picture(self, id: Any) -> Image:
         """The picture of an item. Raises UserError if it has none, or was removed."""
@@ -218,7 +243,7 @@ class SearchCallbacks:
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
         about = self.served.about.paragraphs
         english = any("English" in paragraph for paragraph in about)
-        notes = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english)
+        notes = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english, result.reading)
         summary["notes"] = [ONLY_ADDED] * answer.options.added + notes
         cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         return summary, {"columns": [cards]}, view.generated(result, weight)

@@ -63,6 +63,7 @@ const card = ({query_row}) => data => {
   const words = [...title ? [node('b', {}, title)] : [], ...rest ? [node('span', {class: 'words'}, rest)] : []];
   const actions = ACTIONS.filter(([name]) => name !== 'Use' || data.picture).map(([name, hint, event]) =>
     button({title: hint, tabindex: '-1'}, clicked => act(event, made, id, clicked), name));
+  if (data.versions) words.push(node('span', {class: 'versions'}, data.versions));
   made.append(...data.picture ? [picture(data)] : [],
     button({class: 'title', 'aria-label': `Result ${rank}: ${title || rest}`}, open, node('span', {class: 'rank'}, String(rank)), ...words),
     node('div', {class: 'over'}, ...creditLine(data.provenance), node('div', {class: 'actions'}, ...actions)),

@@ -11,7 +11,7 @@ from genius.search.checks import MAX_TEXT
 from genius.ui.common.formatting import describe_query, item_label
 
 MAX_ENTRIES = 20  # that are shown
-TEXTS = ("q", "instruction", "item", "picture", "example", "upload")
+TEXTS = ("q", "instruction", "item", "picture", "example", "upload", "reading")
 # In an address, in the order of those of the form
 SETTINGS = ("beams", "results", "order", "by", "kind", "weight", "in")
 
@@ -26,6 +26,7 @@ class Asked:
     picture: str = ""  # id of the item whose picture is searched with
     example: str = ""  # place of the run's example that is asked, with its picture and all its instructions
     upload: str = ""  # file of the visitor's own picture
+    reading: str = ""  # that was chosen in place of the one that was read
     part: Any = None  # of the upload, if not all of it is searched
     unkept: bool = False  # the history does not keep the upload
     settings: tuple[tuple[str, str], ...] = ()  # those of SETTINGS that are not the run's own

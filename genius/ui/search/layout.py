@@ -92,9 +92,10 @@ def search_tab(context: Context, tab: gr.Tab) -> None:
     form.suggestions.select(
         newest_only(callbacks.on_quick),
         [form.text, form.picture, form.part, form.pictured, *settings, newest],
-        [form.instruction, form.target, *outputs],
+        [form.text, form.instruction, form.target, *outputs],
         **event_options,
     )
+    summary.reading(newest_only(callbacks.on_reading), [*form_fields, *settings, newest], outputs, **event_options)
     shared.ask.sent(
         newest_only(callbacks.on_ask),
         [shared.ask, form.text, form.instruction, shared.last_query, *settings, newest],
@@ -135,7 +136,7 @@ def form_for(context: Context) -> Form:
         Panel("examples", "search/examples.js", view.examples_view(context.served.examples))
         with gr.Accordion("Options", open=False, elem_id="settings", elem_classes="popover"):
             kind_of_result = "What kind of result you want. Choose one or write your own."
-            instruction = query_instruction(index, "instruction", info=kind_of_result)
+            instruction = query_instruction(index, "instruction", info=kind_of_result, visible=not engine.has_reader)
             beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
             k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
             orders = [("Ranker", "ranker"), ("Similarity", "cosine"), ("ID score", "score")]

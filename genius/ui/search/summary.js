@@ -21,12 +21,16 @@ const save = (files, address) => menu('Save', {}, ...files.map(saveButton),
 
 const draw = value => {
   if (!value) return [];
-  const {heading, match, title, provenance, asked, part, aim, sentence, weighed, address, notes = [], stages, exports} = value;
+  const {heading, match, title, provenance, asked, reading, part, aim, sentence, weighed, address, notes = [], stages, exports} = value;
   if (scrollY) requestAnimationFrame(() => scrollTo({top: 0}));
   const answer = node('div', {class: 'answer-line'}, node('h2', {'data-announced': sentence}, heading));
   if (match) answer.append(node('span', {class: `match ${match.split(' ')[0]}`}, match));
   if (title) answer.append(node('span', {class: 'titled'}, title), ...creditLine(provenance));
-  if (aim) answer.append(node('p', {class: 'asked'}, asked ? `asked: “${asked}” ` : 'no instruction ',
+  if (reading) answer.append(node('p', {class: 'asked'}, 'read as ', node('b', {}, reading.name),
+    ...reading.left_out ? [` · left out: ${reading.left_out}`] : [], ' · instead: ',
+    ...reading.others.flatMap(({reading: name, name: label}, place) => [...place ? [', '] : [],
+      button({class: 'link', title: 'Search again for this'}, () => emit('reading', {reading: name}), label)])));
+  else if (aim) answer.append(node('p', {class: 'asked'}, asked ? `asked: “${asked}” ` : 'no instruction ',
     button({class: 'link', title: 'Ask in other words, or for another kind of result'}, changeInstruction, 'change')));
   answer.append(node('span', {class: 'ways'}, numbers(), ...exports.length ? [save(exports, address)] : []));
   const parts = [answer];

@@ -1,5 +1,6 @@
 """Data for the panels of the Search tab, as plain JSON made from search results."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
-from genius.schema import GeneratedID, Hit, Item, Modality, Query, SearchOptions, SearchResult, provenance_of
+from genius.schema import GeneratedID, Hit, Item, Modality, Query, Reading, SearchOptions, SearchResult, provenance_of
 from genius.ui.common.formatting import (
     MODALITY_NAMES,
     MODALITY_PLURALS,
@@ -82,6 +83,7 @@ def summary(
         "title": request.title,
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
         "asked": query.instruction,
+        "reading": reading_view(result.reading),
         "part": data_uri(small_webp(query.image)) if is_part and query.image else None,
         "aim": target_view(result, modality, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
@@ -90,6 +92,41 @@ def summary(
         "address": NO_ADDRESS if request.asked.upload else "",
         "stages": stages([result]),
     }
+
+
+READING_NAMES = {  # as the page names what was asked for
+    "photo": "Photographs",
+    "entry": "What it is",
+    "caption": "A description",
+    "similar": "Similar pictures",
+    "change": "The same, changed",
+    "answer": "An answer",
+    "paraphrase": "Other words",
+    "page": "Picture and text",
+}
+OTHER_READINGS = 2  # that are offered
+
+
+def reading_view(reading: Reading | None) -> dict[str, Any] | None:
+    """How the words were read, and the next readings, to be chosen instead; None where they were not read."""
+    if reading is None:
+        return None
+    others = sorted(reading.probabilities, key=lambda name: -reading.probabilities[name])
+    others = [name for name in others if name != reading.name][:OTHER_READINGS]
+    return {
+        "name": READING_NAMES[reading.name],
+        "content": reading.content,
+        "left_out": reading.left_out,
+        "others": [{"reading": name, "name": READING_NAMES[name]} for name in others],
+    }
+
+
+def versions_view(versions: Sequence[Item]) -> str:
+    """What else shows the same photograph: also as a pair · 2 captions."""
+    counts = Counter(item.modality for item in versions)
+    names = ((Modality.IMAGE, "picture"), (Modality.PAIR, "pair"), (Modality.TEXT, "caption"))
+    parts = [f"a {name}" if counts[kind] == 1 else count(counts[kind], name) for kind, name in names if counts[kind]]
+    return f"also as {' · '.join(parts)}" if parts else ""
 
 
 def heading(hits: Sequence[Hit]) -> str:
@@ -194,6 +231,7 @@ def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: 
         **item_view(hit.item, picture),
         **headline(hit.item),
         "rank": hit.rank,
+        "versions": versions_view(hit.versions),
         "generated_rank": hit.generated_rank if reranked else None,
         "likeness": round(hit.cosine, 4),
         "cosine": number(hit.cosine, 3),

@@ -1,0 +1,116 @@
+"""What a reading does in a search: kinds that it rules out, what is left out, and one result for each thing."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from genius.models.reader import Reader, ReaderConfig
+from genius.run import BUILT_FROM
+from genius.schema import MODES, READINGS, UNREAD, Item, Modality, Query, SearchOptions
+from genius.search.candidates import RULED_OUT, Candidates, possible_kinds
+from genius.search.engine import Engine
+from genius.search.rerank import MORE, RankedCandidates, shows_left_out
+from genius.search.retrieval import Requests
+from tests.search.tiny import publish_tiny_run
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    run = publish_tiny_run(tmp_path_factory.mktemp("read") / "run", 60)
+    torch.manual_seed(0)
+    reader = Reader(ReaderConfig(32, 4, {"text photo": "Find the picture."}))
+    run.publish("reader", partial(reader.save, half=True), tuple(sorted(BUILT_FROM["reader"])))
+    return Engine.load(run.path, "cpu")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["photo", "entry", "page"])
+def test_results_are_of_the_kind_of_a_chosen_reading(engine, mode, name):
+    result = engine.search(Query("a red dog", reading=name), SearchOptions(beams=8, k=6, mode=mode))
+    assert {hit.item.modality for hit in result.hits} == {READINGS[name]}
+    assert result.first_code_probabilities.argmax() == READINGS[name] and result.reading.chosen
+
+
+def test_words_that_are_not_read_find_what_a_run_without_a_reader_finds(engine, tmp_path):
+    plain = Engine.load(publish_tiny_run(tmp_path / "plain", 60).path, "cpu")
+    asked = [Query("a red dog", instruction="Find the picture."), Query("small boat")]
+    expected = plain.search(asked)
+    found = engine.search([replace(query, reading=UNREAD) for query in asked])
+    assert [[hit.row for hit in result.hits] for result in found] == [
+        [hit.row for hit in result.hits] for result in expected
+    ]
+    assert all(result.reading is None for result in [*found, *expected])
+
+
+def test_a_kind_is_ruled_out_by_a_more_probable_one_that_items_have():
+    kinds = torch.tensor([[0.9, 0.06, 0.04], [0.97, 0.02, 0.01], [1 / 3, 1 / 3, 1 / 3]]).log()
+    everything = torch.arange(3)
+    assert possible_kinds(kinds, everything).tolist() == [[True, True, False], [True, False, False], [True] * 3]
+    assert possible_kinds(kinds, everything[1:]).tolist() == [[False, True, True]] * 2 + [[False, True, True]]
+    assert RULED_OUT * 0.9 > 0.04
+
+
+def test_what_shows_the_left_out_comes_last_by_its_cosine():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(50, 6)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    modalities = np.repeat([0, 1], 25).astype(np.uint8)
+    spreads = {
+        kind: (vectors[modalities == kind].mean(0), np.cov(vectors[modalities == kind].T, bias=True)) for kind in (0, 1)
+    }
+    rows = np.arange(50)
+    candidates = Candidates(np.repeat([0, 1], 25), rows, rows, rows + 1, np.array([25, 25]))
+    left_out = np.stack([vectors[3], np.zeros(6, dtype=np.float32)])
+    shows = shows_left_out(candidates, vectors, modalities, left_out, spreads)
+    cosines = vectors[:25] @ vectors[3]
+    assert shows[:25].tolist() == (cosines > cosines.mean() + MORE * cosines.std()).tolist()
+    assert shows[3] and not shows[25:].any()
+
+
+def test_a_search_puts_what_is_left_out_behind(engine, monkeypatch):
+    query = Query("a red dog", reading="photo")
+    first = engine.search(query, SearchOptions(k=5)).hits[0]
+    encode = engine.retriever.encode
+
+    def leaving_out(queries, kinds=tuple(Modality)):
+        encoded = encode(queries, kinds)
+        unwanted = torch.from_numpy(engine.index.embeddings[[first.row]].astype(np.float32))
+        return replace(encoded, requests=Requests(encoded.requests.readings, encoded.requests.kinds, unwanted))
+
+    monkeypatch.setattr(engine.retriever, "encode", leaving_out)
+    for order in ("cosine", "score"):
+        found = engine.search(query, SearchOptions(k=5, order=order))
+        assert first.row not in [hit.row for hit in found.hits[:3]]
+
+
+def test_results_are_different_things(engine, monkeypatch):
+    same = engine.index.items([0])[0]
+    items = type(engine.index).items
+
+    def all_of_one_picture(index, rows):
+        return [
+            replace(item, image="one.png") if item.modality == same.modality else item for item in items(index, rows)
+        ]
+
+    query = Query("a red dog", reading="photo")
+    before = engine.search(query, SearchOptions(k=4))
+    assert len(before.hits) == 4 and not any(hit.versions for hit in before.hits)
+    monkeypatch.setattr(type(engine.index), "items", all_of_one_picture)
+    (hit,) = engine.search(query, SearchOptions(k=4)).hits
+    assert hit.row == before.hits[0].row and len(hit.versions) > 3 and isinstance(hit.versions[0], Item)
+
+
+def test_candidates_are_selected_by_place_and_padded():
+    ranked = RankedCandidates(
+        np.array([[5, 6, 7], [8, 9, -1]]),
+        np.array([[1, 2, 3], [4, 5, -1]]),
+        np.array([[0.9, 0.8, 0.7], [0.6, 0.5, -np.inf]]),
+        np.array([[1, 2, 3], [1, 2, 0]]),
+        np.arange(12.0).reshape(2, 3, 2),
+    )
+    chosen = ranked.select([[0, 2], [1]])
+    assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.cosines.tolist() == [[0.9, 0.7], [0.5, -np.inf]]
+    assert chosen.shares.tolist() == [[[0, 1], [4, 5]], [[8, 9], [0, 0]]]

@@ -1,0 +1,121 @@
+"""What the words of a query become: reading, content, what is left out, and the sentence for the encoder."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader, ReaderConfig
+from genius.schema import READINGS, UNREAD, Modality, Query
+from genius.search.request_reader import RequestReader, best_run, kind_log_probs, marked
+from tests.search.tiny import tiny_encoder
+
+PICTURE = Image.new("RGB", (32, 32))
+KNOWN = "Find the picture."
+SENTENCES = {"text photo": KNOWN, "image similar": "Find similar ones.", "pair similar": "Find it changed."}
+
+
+class FixedReader(Reader):
+    """Reads every request as its first word says, and marks words as their endings say: content!, left out-."""
+
+    def __init__(self, requests: list[list[str]]):
+        super().__init__(ReaderConfig(32, 4, SENTENCES))
+        self.requests = requests
+
+    def forward(self, states, mask, picture):
+        names = list(READINGS)
+        readings, tags = torch.full((len(mask), len(names)), -9.0), torch.full((*mask.shape, 3), -9.0)
+        for row, words in enumerate(self.requests):
+            readings[row, names.index(words[0])] = -0.01
+            for place, word in enumerate(words):
+                tag = CONTENT if word.endswith("!") else LEFT_OUT if word.endswith("-") else ASKING
+                tags[row, place, tag] = -0.01
+        return readings, tags
+
+
+def understand(*queries: Query, kinds=tuple(Modality)):
+    words = [(query.instruction or query.text).split() for query in queries]
+    return RequestReader(FixedReader(words), tiny_encoder(), [KNOWN]).understand(queries, kinds)
+
+
+def test_the_encoder_gets_the_content_with_the_sentence_of_the_reading():
+    (found,) = understand(Query("photo of a! street! no cars-"))
+    assert found.text == "Find the picture. a! street." and found.reading.name == "photo"
+    assert (found.reading.content, found.reading.left_out) == ("a! street", "cars-")
+
+
+def test_a_picture_alone_is_the_content_of_similar():
+    (found,) = understand(Query("similar to this!", PICTURE))
+    assert found.text == "Find similar ones." and found.reading.modality == Modality.IMAGE
+
+
+def test_a_change_without_a_sentence_of_its_own_takes_the_next_best():
+    (found,) = understand(Query("change to red!", PICTURE))
+    assert found.text == "Find it changed. red." and found.reading.content == "red"
+
+
+def test_an_instruction_is_read_and_its_text_stays_content():
+    (found,) = understand(Query("not a dog", None, "photo of it"))
+    assert found.text == "Find the picture. not a dog." and found.reading.left_out == ""
+    reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), [KNOWN])
+    (known,) = reader.understand([Query("a dog", None, KNOWN)], tuple(Modality))
+    assert known.text == "Find the picture. a dog.", "an instruction that training knew stays as it is"
+
+
+def test_a_reading_whose_results_are_missing_is_understood_but_not_searched_for():
+    (found,) = understand(Query("entry dog!", PICTURE), kinds=(Modality.IMAGE,))
+    assert found.reading.understood == "entry" and found.reading.modality == Modality.IMAGE
+
+
+def test_a_chosen_reading_wins_and_words_may_stay_unread():
+    (found,) = understand(Query("entry dog!", PICTURE, reading="similar"))
+    assert found.reading.name == found.reading.understood == "similar" and found.reading.chosen
+    (unread,) = understand(Query("photo dog!", reading=UNREAD))
+    assert unread.reading is None and unread.text == "Photo dog!"
+
+
+def test_a_picture_without_words_asks_what_it_is():
+    (found,) = understand(Query("", PICTURE))
+    assert found.reading.name == "entry"
+    (only_pictures,) = understand(Query("", PICTURE), kinds=(Modality.IMAGE,))
+    assert only_pictures.reading.name == "similar"
+
+
+def test_words_are_read_once():
+    reader = FixedReader([["photo", "dog!"]])
+    requests = RequestReader(reader, tiny_encoder(), [])
+    first = requests.understand([Query("photo dog!")], tuple(Modality))
+    reader.requests = [["entry", "cat!"]]
+    assert requests.understand([Query("photo dog!")], tuple(Modality)) == first
+
+
+def test_a_minus_before_a_word_leaves_it_out():
+    tags = np.log(np.array([[0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1]]))
+    assert marked("a street -cars", tags, "photo", True) == ("a street", "cars")
+
+
+def test_something_is_always_sought_without_a_picture():
+    tags = np.log(np.array([[0.8, 0.15, 0.05], [0.7, 0.25, 0.05]]))
+    assert marked("page kombucha", tags, "page", True) == ("kombucha", "")
+    assert marked("page kombucha", tags, "page", False) == ("", "")
+    assert marked("show kombucha", tags, "photo", True) == ("show kombucha", "")
+
+
+def test_words_that_were_not_read_go_with_the_last_that_was():
+    tags = np.log(np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]]))
+    assert marked("find a very long description", tags, "photo", True) == ("a very long description", "")
+
+
+@pytest.mark.parametrize(
+    "gains, run", [([-1, 2, -1, 3, -5, 1], (1, 4)), ([-1, -2], (0, 0)), ([], (0, 0)), ([1, 1], (0, 2))]
+)
+def test_the_best_run_has_the_largest_sum(gains, run):
+    assert best_run(np.array(gains, dtype=float)) == run
+
+
+def test_kinds_are_sums_of_readings():
+    (entry,) = understand(Query("entry dog!"))
+    (unread,) = understand(Query("dog!", reading=UNREAD))
+    probabilities = np.exp(kind_log_probs([entry.reading, unread.reading]))
+    assert probabilities[0].argmax() == Modality.TEXT and probabilities[0].sum() == pytest.approx(1)
+    assert (probabilities[1] == 1).all(), "what was not read changes nothing"
