@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from genius.explore.query_notes import ENGLISH, query_notes
-from genius.schema import Query
+from genius.schema import Modality, Query, Reading
 from tests.search.tiny import tiny_encoder
 
 INSTRUCTIONS = [(0, 1, "Show me a photo of it.")]
@@ -23,7 +23,6 @@ ENGINE = SimpleNamespace(
     [
         ("eine rote Tulpe", ENGLISH),
         ("红色的郁金香", ENGLISH),
-        ("🐶", ENGLISH),
         ("find me similar pictures", "That reads like a question about a picture"),
         ("show me a photo of it", "That reads like a question about a picture"),
         ("What is this?", "That reads like a question about a picture"),
@@ -34,6 +33,24 @@ ENGINE = SimpleNamespace(
 def test_words_that_are_not_read_as_they_are_meant_get_a_note(text, note):
     (given,) = query_notes(ENGINE, Query(text), "fair")
     assert given.startswith(note)
+
+
+def test_what_is_no_word_is_said_to_be_none():
+    assert query_notes(ENGINE, Query("?!…"), "") == [
+        "There are no words in it to search for; say what you are looking for."
+    ]
+    assert ENGLISH in query_notes(ENGINE, Query("🐶"), "fair")
+
+
+def test_a_kind_that_the_collection_lacks_is_named():
+    engine = SimpleNamespace(**vars(ENGINE), versions=SimpleNamespace(current=SimpleNamespace(kinds={Modality.IMAGE})))
+    reading = Reading("similar", {"entry": 0.9, "similar": 0.1}, "", chosen=False)
+    (note,) = query_notes(engine, Query("what", Image.new("RGB", (2, 2))), "", reading=reading)
+    assert note == "You seem to ask for texts, which this collection does not have."
+    assert (
+        query_notes(engine, Query("a man without a hat"), "", reading=Reading("photo", {"photo": 1.0}, "a man", "hat"))
+        == []
+    )
 
 
 @pytest.mark.parametrize("text", ["a red tulip", "crème brûlée", "", "123", "rote Tulpe", "this old mill", "a knot"])

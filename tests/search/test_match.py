@@ -1,6 +1,7 @@
 """The word for confidence: recorded with a run, given to its searches, and gone with other models."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,15 +9,26 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.evaluation import match as calibration
-from genius.evaluation.match import EMPTIED, SIDE, Answered, fitted, main, match_table, showing_nothing
+from genius.evaluation.match import (
+    SIDE,
+    WITHHELD,
+    Answered,
+    fitted,
+    judged,
+    main,
+    match_table,
+    showing_nothing,
+    swapped,
+)
 from genius.reports import Report
 from genius.run import Run
-from genius.schema import Query, SearchOptions
+from genius.schema import Hit, Item, Modality, Query, SearchOptions, SearchResult
 from genius.search.engine import Engine
-from genius.search.match import GOOD, WEAK, record_of, signals, word_of
+from genius.search.match import FIRST, GOOD, SIGNALS, WEAK, record_of, signals, word_of
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query("a red boat")
+PICTURE = Image.new("RGB", (9, 9))
 
 
 @pytest.fixture
@@ -37,7 +49,7 @@ def test_searches_carry_the_word_of_their_kind_in_the_order_of_the_run(run):
     assert Engine.load(run.path, "cpu").search([QUERY])[0].match == ""
     (result,) = Engine.load(run.path, "cpu").search([QUERY])
     kind = f"text to {result.hits[0].item.modality.name.lower()}"
-    run.record(match=record_of(run, "cosine", {kind: [0.0, 0.0, 0.0, 9.0]}))
+    run.record(match=record_of(run, "cosine", {kind: [0.0] * SIGNALS + [9.0]}))
     engine = Engine.load(run.path, "cpu")
     assert engine.search([QUERY])[0].match == "good"
     assert engine.search([QUERY], SearchOptions(order="score"))[0].match == ""
@@ -46,6 +58,10 @@ def test_searches_carry_the_word_of_their_kind_in_the_order_of_the_run(run):
     recorded = run.manifest["match"]
     run.record(match=recorded | {"models": recorded["models"] | {"encoder": "0" * 64}})
     assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of another encoder"
+    run.record(match=recorded | {"only_weak": [kind]})
+    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of which only weak matches are named"
+    run.record(match=recorded | {"only_weak": [kind], "weights": {kind: [0.0] * SIGNALS + [-9.0]}})
+    assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "weak"
     run.record(match=recorded | {"weights": {kind: [1.0]}})
     assert Engine.load(run.path, "cpu").search([QUERY])[0].match == "", "of other signals"
     run.record(match=recorded | {"weights": {kind: ["a"]}})
@@ -53,25 +69,52 @@ def test_searches_carry_the_word_of_their_kind_in_the_order_of_the_run(run):
         Engine.load(run.path, "cpu")
 
 
+def drawn(kind: str, count: int, slopes: list[float], seed: int = 0) -> list[Answered]:
+    """Queries whose first three signals decide, by these slopes."""
+    rng = np.random.default_rng(seed)
+    known = rng.normal(size=(count, SIGNALS)) * [0.1, 3, 1, 1, 1, 1]
+    right = rng.random(count) < 1 / (1 + np.exp(-(known[:, :3] @ slopes + 0.5)))
+    return [Answered(kind, tuple(row), bool(hit)) for row, hit in zip(known, right, strict=True)]
+
+
 def test_weights_are_fitted_where_right_and_wrong_queries_are_known():
-    rng = np.random.default_rng(0)
-    known = rng.normal(size=(4000, 3)) * [0.1, 3, 1]
-    right = rng.random(4000) < 1 / (1 + np.exp(-(known @ [10, 1, -2] + 0.5)))
-    queries = [Answered("text to image", tuple(row), bool(hit)) for row, hit in zip(known, right, strict=True)]
-    weights = fitted([*queries, *[Answered("image to text", (0.5, 1.0, 0.0), True)] * 99])
-    assert weights == {"text to image": pytest.approx([10, 1, -2, 0.5], rel=0.15)}
+    always_right = [Answered("photo", (0.5, 1.0, *[0.0] * (SIGNALS - 2)), True)] * 99
+    weights, only_weak = fitted([*drawn("text to image", 4000, [10, 1, -2]), *always_right])
+    assert list(weights) == ["text to image"] and only_weak == []
+    assert weights["text to image"] == pytest.approx([10, 1, -2, 0, 0, 0, 0.5], rel=0.15, abs=0.15)
 
 
-def test_pictures_that_show_nothing_keep_the_pixels_or_the_mean_color_of_a_query():
+def test_of_a_reading_that_cannot_be_told_only_weak_matches_are_named():
+    few = [replace(query, kind="answer") for query in drawn("x", 20, [0, 0, 0]) if not query.right]
+    weights, only_weak = fitted([*drawn("entry", 2000, [10, 2, -2]), *few, *drawn("similar", 2000, [0, 0, 0.1])])
+    assert set(weights) == {"answer", "entry", "similar"} and only_weak == ["answer", "similar"]
+
+
+def test_what_nothing_answers_counts_as_wrong():
+    def hits(*ids: str) -> list[Hit]:
+        items = [Item(id, Modality.TEXT, id) for id in ids]
+        return [Hit(n, item, (), n + 1, n + 1, 0.9 - n / 10, (-1.0,)) for n, item in enumerate(items)]
+
+    found = SearchResult(hits("a", *"bcdefg"), [], *[np.zeros(1)] * 2, (), np.zeros(1), 7)
+    asked, withheld = judged(QUERY, found, {"b"}, withheld=True)
+    assert asked.right and not withheld.right and withheld.weight == WITHHELD
+    assert withheld.signals == signals(hits("a", "x", *"cdefg")[:1] + found.hits[2:], 0.0)
+    (only,) = judged(QUERY, replace(found, hits=hits(*"abc")), {"b"}, withheld=True)
+    assert only.right, "too few are left without it"
+    pairs = [Query("red", PICTURE), Query("blue", PICTURE), Query("", PICTURE)]
+    assert [query.text for query in swapped(pairs)] == ["blue", ""]
+
+
+def test_pictures_that_show_nothing_are_of_five_kinds():
     pixels = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), dtype=np.uint8)
-    picture = Image.fromarray(pixels)
-    queries = [Query("a car", picture), *[Query("", picture, "What is this?")] * (EMPTIED + 1), QUERY]
-    asked = showing_nothing(queries, np.random.default_rng(0))
-    assert len(asked) == 4 and {(query.text, query.instruction) for query in asked} == {("", "What is this?")}
-    shuffled, color = np.asarray(asked[0].image), np.asarray(asked[1].image)
+    made = dict(showing_nothing([Image.fromarray(pixels)], np.random.default_rng(0)))
+    assert list(made) == ["shuffled pixels", "noise", "one color", "lines and shapes", "screen of text"]
+    shuffled, color = np.asarray(made["shuffled pixels"]), np.asarray(made["one color"])
     assert (shuffled != pixels).any()
     assert np.array_equal(*(np.unique(of.reshape(-1, 3), axis=0, return_counts=True)[1] for of in (shuffled, pixels)))
     assert (color == pixels.mean((0, 1)).astype(int)).all()
+    for name in ("lines and shapes", "screen of text"):
+        assert len(np.unique(np.asarray(made[name]).reshape(-1, 3), axis=0)) >= 2
 
 
 def test_the_table_counts_words_and_right_results():
@@ -82,22 +125,25 @@ def test_the_table_counts_words_and_right_results():
 
 def test_the_command_records_weights_and_writes_a_report(run, monkeypatch):
     (result,) = Engine.load(run.path, "cpu").search([QUERY])
-    cosine, score, length = signals(result)
-    assert cosine == result.hits[0].cosine and score == length == 0
-    (pictured,) = Engine.load(run.path, "cpu").search([Query("", Image.new("RGB", (32, 32)), "find it")])
-    assert signals(pictured)[2] == math.log(pictured.image_length)
+    first, mean, score, mean_score, length, log_prob = signals(result.hits, result.image_length)
+    assert first == result.hits[0].cosine and score == mean_score == length == 0
+    assert mean == pytest.approx(np.mean([hit.cosine for hit in result.hits[:FIRST]]))
+    assert log_prob == result.hits[0].log_prob
     splits = []
 
-    def answered(engine, collection, split, limit, seed, emptied=False):
-        splits.append((split, emptied))
-        return [Answered("text to image", (n / 100, 0.0, 0.0), n > 50 or n % 7 == 0) for n in range(100)]
+    def answered(engine, collection, split, limit, seed, others=False):
+        splits.append((split, others))
+        rest = (0.0,) * (SIGNALS - 1)
+        asked = [Answered("text to image", (n / 100, *rest), n > 50 or n % 7 == 0) for n in range(100)]
+        return [*asked, Answered("text to image", (-1.0, *rest), False, picture="noise")]
 
     monkeypatch.setattr(calibration, "answered", answered)
     monkeypatch.setattr(calibration, "opened", lambda given: (Engine.load(given.run, given.device), None))
     main([str(run.path), "--device", "cpu"])
     assert splits == [("val", True), ("test", False)] and Run(run.path).manifest["match"]["order"] == "cosine"
-    (table,) = Report.load(run.path / "reports" / "match.json").tables
+    table, nothing = Report.load(run.path / "reports" / "match.json").tables
     assert [row[:2] for row in table.rows] == [["all", 100], ["text to image", 100]]
+    assert nothing.rows == [["text to image", 1, 1]]
 
     monkeypatch.setattr(calibration, "answered", lambda *_, **__: [])
     with pytest.raises(UserError, match="no kind of query has 10 validation queries with a right result"):

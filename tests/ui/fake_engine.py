@@ -129,7 +129,7 @@ class FakeEngine:
     """Answers like genius.search.engine.Engine, after `seconds`; keeps the queries it got."""
 
     device = "cpu"
-    has_ranker = False
+    has_ranker = has_reader = False
     has_encoder = has_codewords = True
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     first_code_is_modality = True
@@ -141,7 +141,8 @@ class FakeEngine:
         self.queries: list[tuple[Query, SearchOptions]] = []
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
-        self.versions = SimpleNamespace(snapshot=self.snapshot)
+        current = SimpleNamespace(kinds=frozenset(Modality))
+        self.versions = SimpleNamespace(snapshot=self.snapshot, current=current)
 
     def snapshot(self) -> AbstractContextManager[None]:
         self.snapshots += 1

@@ -20,7 +20,18 @@ from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, Dataset, DriftReport
 from genius.index.layout import IndexConfig
 from genius.index.update import Removed
-from genius.schema import RANKER_PARTS, GeneratedID, Hit, Item, LevelTrace, Modality, Query, SearchOptions, SearchResult
+from genius.schema import (
+    RANKER_PARTS,
+    GeneratedID,
+    Hit,
+    Item,
+    LevelTrace,
+    Modality,
+    Query,
+    Reading,
+    SearchOptions,
+    SearchResult,
+)
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 from genius.ui.codes import view as codes_view
@@ -47,6 +58,9 @@ EXAMPLE = Example(
 )
 
 
+READ = Reading("photo", {"photo": 0.9, "entry": 0.05, "page": 0.04, "paraphrase": 0.01}, "a street", "cars")
+
+
 def result(**changes) -> SearchResult:
     fields = {
         "hits": HITS,
@@ -69,6 +83,12 @@ def summary(request=None, modality=None, forced=True, weight=1.0, items=9561, **
     return view.summary(result(**changes), request or asked("mug"), modality, forced, weight, items)
 
 
+def test_versions_of_a_result_are_counted_by_kind():
+    items = [Item(f"0:{kind}", kind, "") for kind in (Modality.PAIR, Modality.TEXT, Modality.TEXT)]
+    assert view.versions_view(items) == "also as a pair · 2 captions"
+    assert view.versions_view(items[:1]) == "also as a pair" and view.versions_view([]) == ""
+
+
 def test_the_panels_of_a_search():
     source = json.dumps({"credit": "Ada Example", "licence": "CC BY 2.0"})
     like = asked("", Image.new("RGB", (2, 2)), "Find a caption.", item=Item("9:1", Modality.TEXT, "mug", source=source))
@@ -83,6 +103,7 @@ def test_the_panels_of_a_search():
             "nothing": view.column(result(generated=[], hits=[]), Query("mug"), SearchOptions(), [], True),
             "cards": view.cards(result(), [b"webp", None], False, query_row=2),
             "generated": view.generated(result(), 0.25),
+            "read": summary(reading=READ)["reading"],
             "examples": view.examples_view([EXAMPLE]),
         },
     )

@@ -32,7 +32,7 @@ const draw = ({endpoints}) => [node('article', {class: 'api'},
     snippet('Python, once: pip install gradio_client', `from gradio_client import Client, handle_file
 
 client = Client("${root}")    # auth=("name", "password") if the page requires a login
-client.predict(picture=handle_file("photo.jpg"), instruction="Find one like this.", api_name="/search")`),
+client.predict(text="similar pictures", picture=handle_file("photo.jpg"), api_name="/search")`),
     node('p', {class: 'label'}, 'You can also share the address of the page: it contains the tab and the text of the last '
       + 'search, the item or the code pattern. An uploaded picture is not included.')),
   ...endpoints.map(endpoint))];
