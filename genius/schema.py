@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
+PICTURE = "picture"  # field of a caption's source: the path of the picture that it describes
 RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
 MODES = ("both", "generate", "scan")  # how candidates are found, see genius/search/candidates.py
 ORDERS = ("ranker", "cosine", "score")  # of candidates: the run's ranker; the embeddings' cosine, as published; or the
@@ -104,8 +105,14 @@ class LabeledQuery:
 
 
 def source_fields(source: str) -> dict[str, Any]:
-    """The fields of a source without those of PROVENANCE; empty unless it is a JSON object."""
-    return {name: value for name, value in _json_object(source).items() if name not in PROVENANCE}
+    """The fields of a source without PICTURE and those of PROVENANCE; empty unless it is a JSON object."""
+    return {name: value for name, value in _json_object(source).items() if name not in (PICTURE, *PROVENANCE)}
+
+
+def described_picture(source: str) -> str:
+    """The path of the picture that a caption with this source describes; empty if it names none."""
+    picture = _json_object(source).get(PICTURE)
+    return picture if isinstance(picture, str) else ""
 
 
 def provenance_of(source: str) -> dict[str, str]:

@@ -214,6 +214,8 @@ def publish_encoder(arguments: Arguments) -> None:
     for part in LINKED:
         if part != ranker.PART:
             link_part(run, photos, part)
+    if photos.has(reader.PART):
+        link_part(run, photos, reader.PART)
     if names := read_names(photos.path):
         words = {prefix: CodeName(name.words, ()) for prefix, name in names.items()}  # their pictures are not here
         run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
@@ -221,7 +223,7 @@ def publish_encoder(arguments: Arguments) -> None:
 
 def add_reader(run: Run, arguments: Arguments) -> None:
     """Train a reader behind another encoder than the shipped one, which brings its own; once."""
-    if run.has(reader.PART):
+    if run.has(reader.PART) or arguments.settings.encoder.architecture == SHIPPED:
         return
     try:
         reader.train(arguments.collection, run.path, arguments.device, arguments.settings.seed)

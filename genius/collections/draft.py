@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genius.collections.layout import SPLITS
-from genius.schema import Item, LabeledQuery, Modality
+from genius.schema import PICTURE, Item, LabeledQuery, Modality
 
 # split -> those that a query's positives may have
 POSITIVE_SPLITS = {"train": {"train"}, "val": {"train", "val"}, "test": set(SPLITS)}
@@ -36,6 +36,7 @@ class Candidate:
     source: dict[str, Any]  # for src_content
     splits: set[str] = field(default_factory=set)
     tasks: set[int | None] = field(default_factory=set)
+    describes: set[str] = field(default_factory=set)  # paths of the pictures whose caption it is
 
 
 @dataclass(slots=True)
@@ -64,10 +65,12 @@ class Draft:
         text: str = "",
         image: SourceImage | None = None,
         source: dict[str, Any] | None = None,
+        describes: SourceImage | None = None,
     ) -> Candidate:
         """Add a candidate, or add an existing one to the pools of these tasks and splits.
 
-        source: for its src_content; by default that of the image.
+        source: for its src_content; by default that of the image. describes: the image of a caption, which src_content
+        names if it is the only one.
         """
         key = (text, image.path if image else None)
         candidate = self._candidates.get(key)
@@ -77,6 +80,7 @@ class Draft:
             if number is None:
                 number, self._next = self._next, self._next + 1
             candidate = self._candidates[key] = Candidate(number, text, image, source)
+        candidate.describes.update({describes.path} if describes else ())
         candidate.tasks.update(tasks)
         candidate.splits.update(splits)
         return candidate
@@ -94,7 +98,8 @@ class Draft:
         """Yield each item with the tasks and splits of its pools."""
         for entry in self._candidates.values():
             image = entry.image.path if entry.image else None
-            source = json.dumps(entry.source, ensure_ascii=False) if entry.source else ""
+            facts = entry.source | ({PICTURE: min(entry.describes)} if len(entry.describes) == 1 else {})
+            source = json.dumps(facts, ensure_ascii=False) if facts else ""
             item = Item(self._id(entry.number), Modality.of(entry.text, image), entry.text, image, source)
             yield item, sorted(entry.tasks, key=str), [split for split in SPLITS if split in entry.splits]
 

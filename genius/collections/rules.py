@@ -92,7 +92,7 @@ def captions(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     images = _images(draft, 0, entries)
     for entry in entries:
         first, *others = entry.record.captions or [""]
-        texts = [draft.candidate((1, 3), entry.splits, text=text) for text in others]
+        texts = [draft.candidate((1, 3), entry.splits, text=text, describes=entry.image) for text in others]
         for split in entry.query_splits:
             for caption in entry.record.captions:
                 draft.ask(0, split, images[entry.image.digest], text=caption)
@@ -106,7 +106,7 @@ def titles(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     images = _images(draft, 0, entries)
     for entry in entries:
         for title in entry.record.captions:
-            text = draft.candidate((3,), entry.splits, text=title)
+            text = draft.candidate((3,), entry.splits, text=title, describes=entry.image)
             for split in entry.query_splits:
                 draft.ask(0, split, images[entry.image.digest], text=title)
                 draft.ask(3, split, [text], image=entry.image)

@@ -101,7 +101,7 @@ class Engine:
         self.has_reader = reader is not None and isinstance(encoder, Encoder)
         requests = None
         if reader is not None and isinstance(encoder, Encoder):
-            requests = RequestReader(reader, encoder.to(self.device), [text for *_, text in index.instructions])
+            requests = RequestReader(reader, encoder.to(self.device), index.instructions)
         self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, ranker, normalize, requests)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder

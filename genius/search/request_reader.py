@@ -9,13 +9,14 @@ Shapes: b requests, n words, r readings.
 
 import re
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from PIL.Image import Image
 
+from genius.index.layout import Instruction
 from genius.models.encoder import Encoder
 from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader
 from genius.models.word_states import word_states
@@ -50,10 +51,14 @@ class Understood(NamedTuple):
 class RequestReader:
     """Reads requests; only one thread at a time may use it."""
 
-    def __init__(self, reader: Reader, encoder: Encoder, known: Collection[str]):
-        """known: instructions that training used."""
+    def __init__(self, reader: Reader, encoder: Encoder, instructions: Iterable[Instruction]):
+        """instructions: those of training, with the modalities of their queries and results."""
         self.reader, self.encoder = reader.to(encoder.device).eval(), encoder
-        self.known = {*known, *reader.config.instructions.values()}
+        self.known: dict[str, set[tuple[bool, Modality]]] = {
+            text: set() for text in reader.config.instructions.values()
+        }
+        for query, target, text in instructions:
+            self.known.setdefault(text, set()).add((query != Modality.TEXT, target))
         self._read: OrderedDict[tuple[str, bool], Words] = OrderedDict()  # the last used last
 
     def understand(self, queries: Sequence[Query], kinds: Collection[Modality]) -> list[Understood]:
@@ -90,6 +95,7 @@ class RequestReader:
         if read:
             order = list(READINGS)
             probabilities = {name: float(read.readings[order.index(name)]) for name in names}
+            probabilities = self._as_known(words, has_picture, probabilities)
         chosen = query.reading in names
         possible = [query.reading] if chosen else [name for name in names if READINGS[name] in kinds] or list(names)
         name = max(possible, key=lambda one: (probabilities[one], one == "similar"))
@@ -103,6 +109,13 @@ class RequestReader:
         used = "" if has_picture and name in WITHOUT_CONTENT else content
         asking = Modality.of(used, query.image) if used or has_picture else Modality.TEXT
         return Understood(query_text(self.instruction(asking, name), used), reading)
+
+    def _as_known(self, words: str, has_picture: bool, probabilities: dict[str, float]) -> dict[str, float]:
+        """The probabilities of readings, of which those of another kind are 0 for words whose kind training knew."""
+        targets = {target for pictured, target in self.known.get(words, ()) if pictured == has_picture}
+        fitting = {name: share if READINGS[name] in targets else 0.0 for name, share in probabilities.items()}
+        total = sum(fitting.values())
+        return {name: share / total for name, share in fitting.items()} if total else probabilities
 
     def instruction(self, query: Modality, name: str) -> str:
         """The sentence that training knew for such queries, or for the next best reading; empty if it knew neither."""

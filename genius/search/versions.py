@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from genius.collections.images import open_image
-from genius.schema import Item, source_fields
+from genius.schema import Item, described_picture
 
 ALIKE = 0.95  # cosine of the embeddings of copies
 SIDE, MOST_DIFFERENT = 16, 8.0  # of their thumbnails: pixels, and mean difference of values up to 255
 FURTHER = 20  # candidates beyond the results, which take the place of versions
-PICTURE = "picture"  # in the source of a caption: the path of its picture
 
 
 def groups_of(
@@ -30,7 +29,7 @@ def groups_of(
     by_picture: dict[str, list[int]] = {}
     near = embeddings @ embeddings.T >= ALIKE
     for place, item in enumerate(items):
-        picture = item.image or str(source_fields(item.source).get(PICTURE, ""))
+        picture = item.image or described_picture(item.source)
         group = by_picture.get(picture) if picture else None
         if group is None and item.image:
             alike = [own for own in groups if near[place, own[0]] and items[own[0]].modality == item.modality]

@@ -1,11 +1,13 @@
 """Which rows the fields of a source give, and which answers each query has."""
 
 import json
+from pathlib import Path
 
 from genius.collections.building import build
-from genius.schema import Modality
+from genius.collections.mbeir import Collection
+from genius.schema import Modality, described_picture, source_fields
 from tests.collections.built import built
-from tests.collections.samples import picture
+from tests.collections.samples import picture, write_source
 
 
 def test_captions_give_three_tasks_and_the_first_caption_is_not_a_candidate(tmp_path):
@@ -166,3 +168,14 @@ def test_identical_images_are_equal_positives_but_test_images_are_not_in_trainin
     assert result.asked(0, "train")["one", None] == {("", "train.png")}
     assert result.asked(0, "val")["three", None] == {("", "train.png"), ("", "val.png")}
     assert result.asked(0, "test")["two", None] == {("", "train.png"), ("", "twin.png"), ("", "val.png")}
+
+
+def test_a_caption_names_the_picture_that_it_describes(tmp_path):
+    records = [{"img_path": f"{n}.png", "captions": [f"first {n}", f"second {n}", "a dog"]} for n in range(3)]
+    write_source(tmp_path / "source", records)
+    build([str(tmp_path / "source")], tmp_path / "built")
+    items = list(Collection(tmp_path / "built").all_candidates())
+    named = {item.text: Path(described_picture(item.source)).name for item in items if item.text and not item.image}
+    of_one = {f"{place} {n}": f"{n}.png" for place in ("first", "second") for n in range(3)}
+    assert named == of_one | {"a dog": ""}, "a text of several pictures is no caption of one"
+    assert not any(source_fields(item.source) for item in items if item.text)

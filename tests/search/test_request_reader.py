@@ -12,6 +12,7 @@ from tests.search.tiny import tiny_encoder
 
 PICTURE = Image.new("RGB", (32, 32))
 KNOWN = "Find the picture."
+INSTRUCTIONS = [(Modality.TEXT, Modality.IMAGE, KNOWN), (Modality.IMAGE, Modality.TEXT, "similar or not")]
 SENTENCES = {"text photo": KNOWN, "image similar": "Find similar ones.", "pair similar": "Find it changed."}
 
 
@@ -35,7 +36,7 @@ class FixedReader(Reader):
 
 def understand(*queries: Query, kinds=tuple(Modality)):
     words = [(query.instruction or query.text).split() for query in queries]
-    return RequestReader(FixedReader(words), tiny_encoder(), [KNOWN]).understand(queries, kinds)
+    return RequestReader(FixedReader(words), tiny_encoder(), INSTRUCTIONS).understand(queries, kinds)
 
 
 def test_the_encoder_gets_the_content_with_the_sentence_of_the_reading():
@@ -57,7 +58,7 @@ def test_a_change_without_a_sentence_of_its_own_takes_the_next_best():
 def test_an_instruction_is_read_and_its_text_stays_content():
     (found,) = understand(Query("not a dog", None, "photo of it"))
     assert found.text == "Find the picture. not a dog." and found.reading.left_out == ""
-    reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), [KNOWN])
+    reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), INSTRUCTIONS)
     (known,) = reader.understand([Query("a dog", None, KNOWN)], tuple(Modality))
     assert known.text == "Find the picture. a dog.", "an instruction that training knew stays as it is"
 
@@ -79,6 +80,14 @@ def test_a_picture_without_words_asks_what_it_is():
     assert found.reading.name == "entry"
     (only_pictures,) = understand(Query("", PICTURE), kinds=(Modality.IMAGE,))
     assert only_pictures.reading.name == "similar"
+
+
+def test_words_whose_kind_training_knew_are_of_that_kind():
+    (found,) = understand(Query("", PICTURE, "similar or not"))
+    assert found.reading.modality == Modality.TEXT and found.text == "Similar or not."
+    assert sum(found.reading.probabilities.values()) == pytest.approx(1)
+    (other,) = understand(Query("photo or not"))
+    assert other.reading.name == "photo"
 
 
 def test_words_are_read_once():

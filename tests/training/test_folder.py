@@ -25,9 +25,10 @@ from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 from tests.training.tiny import Killed, die, lay_out_by_principal_components
-from training import block_index, maps, own_models, presets, pseudo_queries
+from training import block_index, maps, own_models, presets, pseudo_queries, reader
 from training.folder import main
 from training.presets import LINKED, SMALL, settings_for
+from training.requests import Phrasing
 
 WORDS = ["dog", "snow", "ball", "tree", "red", "street"]
 SIZES = """quantizer.epochs=2 quantizer.batch=64 quantizer.kmeans_iterations=3 decoder.epochs=1 decoder.batch=64
@@ -192,7 +193,9 @@ def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_enc
         main([*command, "--seed", "5"])
 
 
-def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_means_codes(tmp_path, model):
+def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_means_codes(tmp_path, model, monkeypatch):
+    phrasings = [Phrasing("own", True, "similar", "more of these"), Phrasing("own", False, "photo", "[{name}]")]
+    monkeypatch.setattr(reader, "read_phrasings", lambda: phrasings * 5)
     run, pictures = tmp_path / "run", photographs(tmp_path / "pictures")
     main([str(pictures), str(run), "--model", f"local-dir:{model}"])
     theirs = load_file(model / "open_clip_model.safetensors")
@@ -201,7 +204,8 @@ def test_a_model_that_no_shipped_part_fits_is_searched_by_the_geometry_of_k_mean
     assert all(torch.equal(weight, ours[f"clip.{name}"]) for name, weight in theirs.items())
 
     engine, quantizer = Engine.load(run, "cpu"), ResidualQuantizer.load(Run(run).folder("quantizer"))
-    (result,) = engine.search([Query(text="a dog")], SearchOptions(k=24, beams=24, order="score"))
+    assert engine.has_reader and engine.search("a dog").reading.name == "photo"
+    (result,) = engine.search([Query(text="a dog", reading="none")], SearchOptions(k=24, beams=24, order="score"))
     assert np.allclose(result.z, result.embedding, atol=1e-6)
     quantized = quantizer.decode(torch.from_numpy(engine.index.codes(range(24)).astype(np.int64)))
     away = {

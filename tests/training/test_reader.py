@@ -48,7 +48,7 @@ def test_a_batch_holds_each_request_with_its_own_words():
     torch.testing.assert_close(states[1, :2], alone[0].half().float())
 
 
-def test_what_is_learned_tells_readings_and_words_apart():
+def test_what_is_learned_tells_readings_and_words_apart(monkeypatch):
     requests = [
         labeled(Phrasing("own", picture, reading, ""), words)
         for picture, reading, words in (
@@ -60,7 +60,8 @@ def test_what_is_learned_tells_readings_and_words_apart():
     ]
     examples = reader.Examples.encode(tiny_encoder(), requests * 40)
     torch.manual_seed(0)
-    model = Reader(reader.ReaderConfig(examples.states.shape[1], 16))
+    model = Reader(reader.ReaderConfig(examples.states.shape[1], 32))
+    monkeypatch.setattr(reader, "EPOCHS", 40)
     reader.fit(model, examples, 0)
     states, mask, picture, right, tags = examples.batch(torch.arange(4))
     with torch.inference_mode():

@@ -24,7 +24,7 @@ def test_contents_take_the_places_that_are_kept_for_them():
     requests = list(requests_of([phrasing("what's [{name}]?", "entry")], CONTENTS, 8, Random(0)))
     assert {" ".join(request.words).lower().rstrip("?.! ") for request in requests} >= {"what's kite"}
     swapped = list(requests_of([phrasing("pics of [a long red road to town]")], CONTENTS, 5, Random(0)))
-    assert [len(request.words) for request in swapped] == [8] + [9] * 4, "another caption in place of a long content"
+    assert [len(request.words) for request in swapped] == [8] + [10] * 4, "another caption in place of a long content"
     asked = list(requests_of([phrasing("[how many are there]", "answer", True)], CONTENTS, 3, Random(0)))
     assert {" ".join(request.words).lower()[:8] for request in asked} == {"how many"}, "a question stays what it is"
 

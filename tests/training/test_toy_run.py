@@ -33,7 +33,10 @@ def test_the_command_makes_a_run_with_examples_and_a_report(tmp_path, monkeypatc
     make(tmp_path / "toy", tmp_path / "work", settings, "cpu", scenes=90)
 
     run = Run(tmp_path / "toy")
-    assert all(map(run.has, (*PARTS, *EXTRAS))) and run.manifest["collection"] == "toy-world"
+    assert (
+        all(run.has(part) == (part != "reader") for part in (*PARTS, *EXTRAS))
+        and run.manifest["collection"] == "toy-world"
+    )
     assert {example.title for example in read_examples(run.path)} == {example["title"] for example in PAGE["examples"]}
     assert Report.load(run.path / "reports" / "retrieval.json").tables
     assert {0, 1, 2, 3, 4, 6, 7, 8} == set(TASKS) == {task for example in PAGE["examples"] for task in example["tasks"]}

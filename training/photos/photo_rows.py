@@ -46,7 +46,8 @@ def captioned(draft: Draft, photos: Sequence[Photo], images: Sequence[Candidate]
     for photo, image in zip(photos, images, strict=True):
         if len(photo.record.captions) > 1:
             first, *others = photo.record.captions
-            texts = [draft.candidate((3,), (photo.split,), text=text, source=text_facts(photo)) for text in others]
+            of_photo = {"source": text_facts(photo), "describes": photo.image}
+            texts = [draft.candidate((3,), (photo.split,), text=text, **of_photo) for text in others]
             draft.ask(3, photo.split, texts, image=photo.image)
             if not photo.query_only:
                 for caption in (first, *others):
@@ -182,7 +183,8 @@ def scene_rows(draft: Draft, book: Encyclopedia, scenes: Sequence[Photo]) -> Non
         scene.facts["category"] = own_kinds[0] if own_kinds else NO_CATEGORY
         image, facts = picture(draft, scene), text_facts(scene)
         first, *others = scene.record.captions
-        texts = [draft.candidate((3,), (scene.split,), text=text, source=facts) for text in others or [first]]
+        of_scene = {"source": facts, "describes": scene.image}
+        texts = [draft.candidate((3,), (scene.split,), text=text, **of_scene) for text in others or [first]]
         draft.ask(3, scene.split, texts, image=scene.image)
         tasks, splits = ((), ()) if scene.query_only else ((2,), (scene.split,))
         pair = draft.candidate(tasks, splits, texts[-1].text, scene.image, with_text_facts(scene.facts, facts))

@@ -9,7 +9,7 @@ from genius.errors import UserError
 from genius.reports import Report
 from genius.run import Run
 from genius.schema import Item, Modality
-from genius.search.match import record_of
+from genius.search.match import SIGNALS, record_of
 from tests.collections.samples import write_source
 from tests.search.tiny import publish_tiny_run
 from training.benchmarks import uploads
@@ -40,7 +40,7 @@ def data(tmp_path):
 def test_answers_and_similar_pictures_are_measured_and_no_caption_or_path_is_written(run, data, monkeypatch):
     monkeypatch.setattr(uploads, "category", lambda item: "shoes" if item.image else "")
     monkeypatch.setattr(uploads, "DRAWN", 2)
-    weights = {f"image to {kind}": [0.0, 0.0, 0.0, 9.0] for kind in ("text", "image", "pair")}
+    weights = {f"image to {kind}": [0.0] * SIGNALS + [9.0] for kind in ("text", "image", "pair")}
     Run(run).record(match=record_of(Run(run), "cosine", weights))
     main([str(run), str(data), "--limit", "4", "--device", "cpu"])
 

@@ -8,18 +8,24 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
 from genius.collections.layout import TASKS
 from genius.errors import UserError
 from genius.examples import read_examples
-from genius.run import EXTRAS, PARTS, Run
-from genius.schema import Item, Modality
+from genius.models.encoder import Encoder
+from genius.models.reader import Reader
+from genius.run import EXTRAS, PARTS, Run, shipped_run
+from genius.schema import Item, Modality, Query
+from genius.search.request_reader import RequestReader
 from tests.training.photos.sets import write_sets
 from tests.training.tiny import TINY, lay_out_by_principal_components
+from training import reader
 from training.photos import __main__ as command
 from training.photos import credits
 from training.photos.credits import picture_records, read_worked_examples
 from training.photos.tables import PHRASINGS, SETS, photo_facts
+from training.requests import Phrasing
 from training.settings import IndexSettings
 
 DATA = os.environ.get("GENIUS_DATA")
@@ -113,13 +119,17 @@ def test_every_picture_of_the_worked_examples_exists():
     assert picture_records(Path(DATA)).keys() == pictures
 
 
-def test_the_page_asks_what_training_knows():
-    trained = {text for (_, _, use), texts in PHRASINGS.items() if use == "training" for text in texts}
-    assert {text for name in ("ask", "ask_with_text", "ask_by_text") for text in command.ABOUT[name]} <= trained
+def test_what_the_page_offers_to_ask_is_read_as_it_is_meant():
+    run = Run(shipped_run("photos"))
+    shipped, encoder = Reader.load(run.folder("reader")), Encoder.load(run.folder("encoder"))
+    asked = [Query(text, Image.new("RGB", (32, 32))) for text in command.ABOUT["ask"]]
+    understood = RequestReader(shipped, encoder, []).understand(asked, tuple(Modality))
+    assert [request.reading.name for request in understood] == ["entry", "similar", "caption"]
 
 
 def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, monkeypatch):
     lay_out_by_principal_components(monkeypatch)
+    monkeypatch.setattr(reader, "read_phrasings", lambda: [Phrasing("own", False, "photo", "[{name}]")] * 5)
     built = []
 
     def micro(data, destination):
