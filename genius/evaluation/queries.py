@@ -27,7 +27,7 @@ from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, headline_cut
 from genius.schema import LabeledQuery, Modality, Query
 from genius.search.engine import Engine
-from genius.search.retrieval import EncodedQueries
+from genius.search.retrieval import EncodedQueries, Requests
 
 LOOKED_UP = 10_000  # queries whose positives are looked up together
 BATCH = 64  # queries encoded together
@@ -227,7 +227,7 @@ def joined(parts: Sequence[EncodedQueries]) -> EncodedQueries:
         for stage in parts[0].milliseconds
     }
     embeddings, z = (torch.cat([getattr(part, name) for part in parts]) for name in ("embeddings", "z"))
-    return EncodedQueries(None, embeddings, z, spent)
+    return EncodedQueries(None, embeddings, z, spent, Requests.join(parts))
 
 
 def in_batches(queries: EncodedQueries, size: int) -> Iterator[EncodedQueries]:

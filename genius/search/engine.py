@@ -47,7 +47,7 @@ from genius.search.checks import (
 from genius.search.dense import flat_search
 from genius.search.match import MatchWords
 from genius.search.request_reader import RequestReader
-from genius.search.retrieval import EncodedQueries, Retrieval
+from genius.search.retrieval import EncodedQueries, Requests, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
 from genius.search.snapshots import Version, Versions
@@ -297,7 +297,8 @@ class Engine:
     def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
         embeddings = torch.cat([query.embeddings for query in queries]).to(self.device)
         z = torch.cat([query.z for query in queries]).to(self.device)
-        return self.retriever.results(EncodedQueries(None, embeddings, z), batch.options, batch.version)
+        encoded = EncodedQueries(None, embeddings, z, requests=Requests.join(queries))
+        return self.retriever.results(encoded, batch.options, batch.version)
 
 
 def batch_size(beams: int) -> int:

@@ -1,5 +1,6 @@
 """What the stages of a search hand over. Shapes: b queries, d embedding dim."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 
 from genius.models.encoder import Features
-from genius.schema import Reading
+from genius.schema import Modality, Reading
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, FirstCodes
 from genius.search.rerank import RankedCandidates
@@ -27,6 +28,19 @@ class Requests:
     def select(self, rows: Tensor) -> "Requests":
         """The requests at these rows (c,)."""
         return Requests([self.readings[row] for row in rows.tolist()], self.kinds[rows], self.left_out[rows])
+
+    @classmethod
+    def join(cls, parts: Sequence["EncodedQueries"]) -> "Requests | None":
+        """The requests of all queries; those that were not read ask for any kind, and leave nothing out."""
+        if not any(part.requests for part in parts):
+            return None
+        readings, kinds, left_out = list[Reading | None](), [], []
+        for part in parts:
+            own = part.requests
+            readings += own.readings if own else [None] * len(part.z)
+            kinds.append(own.kinds if own else part.z.new_zeros(len(part.z), len(Modality)))
+            left_out.append(own.left_out if own else torch.zeros_like(part.embeddings))
+        return cls(readings, torch.cat(kinds), torch.cat(left_out))
 
 
 @dataclass(frozen=True)

@@ -114,3 +114,14 @@ def test_candidates_are_selected_by_place_and_padded():
     chosen = ranked.select([[0, 2], [1]])
     assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.cosines.tolist() == [[0.9, 0.7], [0.5, -np.inf]]
     assert chosen.shares.tolist() == [[[0, 1], [4, 5]], [[8, 9], [0, 0]]]
+
+
+def test_requests_are_joined_with_queries_that_were_not_read(engine):
+    read = engine.encode([Query("a red dog", reading="entry"), Query("a cat", reading=UNREAD)])
+    plain = replace(engine.encode([Query("boat")]), requests=None)
+    joined = Requests.join([read, plain])
+    assert [reading and reading.name for reading in joined.readings] == ["entry", None, None]
+    assert joined.kinds[0].argmax() == Modality.TEXT and not joined.kinds[1:].any() and not joined.left_out.any()
+    assert Requests.join([plain, plain]) is None
+    found = engine.search_encoded(read, SearchOptions(k=5))
+    assert {hit.item.modality for hit in found[0].hits} == {Modality.TEXT}
