@@ -27,6 +27,7 @@ from genius.trie.pool import Pool
 MAX_CANDIDATES = 10_000  # that a query generates; bounds memory where very many items share an ID
 SCANNED = 200  # items of a scan, or as many as there are to be results
 RULED_OUT = 0.05  # times the most probable kind: a less probable one is ruled out by a reader
+IMPOSSIBLE = -1e4  # log-probability of a first code that is ruled out: after all others, whatever geometry says
 MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
 
 
@@ -97,7 +98,10 @@ class CandidateSearch:
         rules out are no candidates. settle, trace: of `beam_search`. stopwatch: gets the stages "beam" and "scan".
         """
         watch, found = stopwatch or Stopwatch(z.device, len(z)), None
-        allowed = None if kinds is None or prefix else possible_kinds(kinds, pool.trie.first_codes).cpu().numpy()
+        allowed = None
+        if kinds is not None and not prefix:
+            possible = possible_kinds(kinds, pool.trie.first_codes)
+            kinds, allowed = kinds.masked_fill(~possible, IMPOSSIBLE), possible.cpu().numpy()
         query, position = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         if mode != "scan":
             with watch.stage("beam"):
@@ -111,8 +115,8 @@ class CandidateSearch:
                 found = beam_search(self.decoder, z, valid, beams, **options)
                 query, position = expand_beams(found)
                 if allowed is not None:
-                    possible = allowed[query, pool.table.codes(pool.table.ids_of(position))[:, 0]]
-                    query, position = query[possible], position[possible]
+                    fits = allowed[query, pool.table.codes(pool.table.ids_of(position))[:, 0]]
+                    query, position = query[fits], position[fits]
         if mode != "generate":
             with watch.stage("scan"):
                 scan, k = self.scan_of(pool), max(k, SCANNED)

@@ -26,7 +26,7 @@ from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker
 from genius.schema import Modality, Query, SearchResult
-from genius.search.candidates import CandidateSearch
+from genius.search.candidates import IMPOSSIBLE, CandidateSearch
 from genius.search.checks import ResolvedOptions
 from genius.search.request_reader import RequestReader, Understood, kind_log_probs
 from genius.search.rerank import (
@@ -228,6 +228,7 @@ class Retriever:
             own = [step.cpu().numpy()[np.arange(len(codes)), code] for step, code in zip(steps, codes.T)]
             hits_per_query = fetch_hits(ranked, things, codes, np.stack(own, axis=1))
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
+            ids_per_query = [[found for found in ids if found.score > IMPOSSIBLE / 2] for ids in ids_per_query]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()
         image_lengths = encoded.features.image.norm(dim=-1).tolist() if encoded.features else [0.0] * len(z)
         first_codes = retrieval.first_log_probs.exp().cpu().numpy()

@@ -27,9 +27,12 @@ def engine(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
 @pytest.mark.parametrize("name", ["photo", "entry", "page"])
-def test_results_are_of_the_kind_of_a_chosen_reading(engine, mode, name):
-    result = engine.search(Query("a red dog", reading=name), SearchOptions(beams=8, k=6, mode=mode))
+def test_results_are_of_the_kind_of_a_chosen_reading(engine, mode, name, weight):
+    options = SearchOptions(beams=30, k=6, mode=mode, decoder_weight=weight)
+    result = engine.search(Query("a red dog", reading=name), options)
+    assert len(result.hits) == 6 and all(found.codes[0] == READINGS[name] for found in result.generated)
     assert {hit.item.modality for hit in result.hits} == {READINGS[name]}
     assert result.first_code_probabilities.argmax() == READINGS[name] and result.reading.chosen
 
