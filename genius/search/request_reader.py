@@ -25,12 +25,12 @@ from genius.texts import query_text
 
 CAPACITY = 4096  # requests whose words are remembered
 WORDS = 64  # of a request that are read; towers see few more
-CHOSEN = 0.98  # probability of the kind of a reading that a visitor chose
+CHOSEN, LEAST = 0.98, 1e-4  # probabilities: of the kind of a reading that a visitor chose, and of any kind
 PICTURE_ALONE = "entry"  # the reading of a picture without words
 NEXT_BEST = {"answer": "entry", "caption": "entry", "entry": "caption", "change": "similar", "similar": "change"}
 WITHOUT_CONTENT = ("similar", "caption")  # readings for which the picture is all that counts
 NEEDS_WORDS = ("photo", "paraphrase", "answer")  # readings of which all words are content if none seems to be
-MINUS, SURE = re.compile(r"-\w"), 10.0  # a word that is left out as in web search, and how sure that is
+MINUS, SURE = re.compile(r"-[^\W\d]"), 10.0  # a word that is left out as in web search, and how sure that is
 EDGES = " \t\n.,;:!?\"'“”‘’«»()[]<>–—"  # characters around a content that are none of it
 
 
@@ -124,14 +124,14 @@ class RequestReader:
 
 
 def kind_log_probs(readings: Sequence[Reading | None]) -> np.ndarray:
-    """(b, 3) of the modalities of results; 0 where the words were not read."""
+    """(b, 3) log-probabilities of the modalities of results; 0 where the words were not read."""
     table = np.zeros((len(readings), len(Modality)), dtype=np.float32)
     for row, reading in zip(table, readings, strict=True):
         if reading is not None and reading.chosen:
             row[:] = np.log((1 - CHOSEN) / (len(Modality) - 1))
             row[reading.modality] = np.log(CHOSEN)
         elif reading is not None:
-            shares = np.full(len(Modality), 1e-4)
+            shares = np.full(len(Modality), LEAST)
             for name, probability in reading.probabilities.items():
                 shares[READINGS[name]] += probability
             row[:] = np.log(shares / shares.sum())

@@ -11,6 +11,7 @@ from genius.models.encoder import Features
 from genius.schema import Modality, Reading
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, FirstCodes
+from genius.search.request_reader import kind_log_probs
 from genius.search.rerank import RankedCandidates
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Milliseconds
@@ -24,6 +25,11 @@ class Requests:
     readings: list[Reading | None]  # None: words that were not read
     kinds: Tensor  # (b, 3) log-probabilities of the modalities of results; 0 of words that were not read
     left_out: Tensor  # (b, d) embeddings of what results should not show; 0 where that is nothing
+
+    @classmethod
+    def of(cls, readings: list[Reading | None], left_out: Tensor) -> "Requests":
+        """left_out (b, d): embeddings, whose device the rest is on."""
+        return cls(readings, torch.from_numpy(kind_log_probs(readings)).to(left_out.device), left_out)
 
     def select(self, rows: Tensor) -> "Requests":
         """The requests at these rows (c,)."""
@@ -55,11 +61,16 @@ class EncodedQueries:
 
     @classmethod
     def from_vectors(
-        cls, embeddings: np.ndarray, z: np.ndarray, device: torch.device | str = "cpu"
+        cls,
+        embeddings: np.ndarray,
+        z: np.ndarray,
+        device: torch.device | str = "cpu",
+        readings: list[Reading | None] | None = None,
     ) -> "EncodedQueries":
-        """From the vectors (b, d) that results carry."""
+        """From the vectors (b, d) that results carry, and their readings, but for what these leave out."""
         tensors = [torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)]
-        return cls(None, tensors[0], tensors[1])
+        requests = Requests.of(readings, torch.zeros_like(tensors[0])) if readings else None
+        return cls(None, tensors[0], tensors[1], requests=requests)
 
     def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""

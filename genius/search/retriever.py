@@ -28,7 +28,7 @@ from genius.models.ranker import Ranker
 from genius.schema import Modality, Query, SearchResult
 from genius.search.candidates import IMPOSSIBLE, CandidateSearch
 from genius.search.checks import ResolvedOptions
-from genius.search.request_reader import RequestReader, Understood, kind_log_probs
+from genius.search.request_reader import RequestReader, Understood
 from genius.search.rerank import (
     RankedCandidates,
     fetch_hits,
@@ -146,7 +146,7 @@ class Retriever:
             photo = self._reader.instruction(Modality.TEXT, "photo")
             texts = [query_text(photo, text) if text else "" for text in left_out]
             vectors = self.encoder.encode([None] * len(readings), texts).embedding()
-        return Requests(readings, torch.from_numpy(kind_log_probs(readings)).to(self.device), vectors)
+        return Requests.of(readings, vectors)
 
     def retrieve(self, encoded: EncodedQueries, options: ResolvedOptions, version: Version, pool: Pool) -> Retrieval:
         """From b encoded queries to ranked candidates of the pool, as arrays."""

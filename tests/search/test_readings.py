@@ -13,7 +13,7 @@ from genius.schema import MODES, READINGS, UNREAD, Item, Modality, Query, Search
 from genius.search.candidates import RULED_OUT, Candidates, possible_kinds
 from genius.search.engine import Engine
 from genius.search.rerank import MORE, RankedCandidates, shows_left_out
-from genius.search.retrieval import Requests
+from genius.search.retrieval import EncodedQueries, Requests
 from tests.search.tiny import publish_tiny_run
 
 
@@ -128,3 +128,11 @@ def test_requests_are_joined_with_queries_that_were_not_read(engine):
     assert Requests.join([plain, plain]) is None
     found = engine.search_encoded(read, SearchOptions(k=5))
     assert {hit.item.modality for hit in found[0].hits} == {Modality.TEXT}
+
+
+@pytest.mark.parametrize("name", ["photo", "page"])
+def test_the_vectors_and_the_reading_of_a_result_find_it_again(engine, name):
+    result = engine.search(Query("a red dog", reading=name), SearchOptions(k=5))
+    given = {"embeddings": result.embedding[None], "z": result.z[None], "readings": [result.reading]}
+    (again,) = engine.search_encoded(EncodedQueries.from_vectors(**given), SearchOptions(k=5))
+    assert [hit.row for hit in again.hits] == [hit.row for hit in result.hits]

@@ -194,7 +194,7 @@ def target_choice(index: Index, name: str) -> gr.Radio:
         value="any",
         label="Kind of result",
         elem_id=name,
-        info="Auto: the instruction decides. Otherwise only items of this kind are found.",
+        info="Auto: your words decide. Otherwise only items of this kind are found.",
     )
 
 

@@ -73,8 +73,9 @@ class LastQuery:
     @property
     def encoded(self) -> EncodedQueries:
         """Its query, to be searched again."""
-        again = EncodedQueries.from_vectors(self.result.embedding[None], self.result.z[None])
-        return replace(again, milliseconds=self.result.milliseconds)
+        result = self.result
+        again = EncodedQueries.from_vectors(result.embedding[None], result.z[None], readings=[result.reading])
+        return replace(again, milliseconds=result.milliseconds)
 
     def check_version(self, index: Index) -> None:
         """Raise UserError if items were added or removed since, so that a row may be another item."""
