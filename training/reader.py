@@ -72,8 +72,8 @@ def train(root: Path, path: Path, device: str, seed: int = 0) -> None:
         known = known_instructions(reader, encoder, collection.instructions(), held_by(run, collection))
         reader.config = replace(reader.config, instructions=known)
         round_to_half(reader)
-        held_out = [phrasing for phrasing in phrasings if phrasing.is_held_out]
-        print(describe(reader, Examples.encode(encoder, list(requests_of(held_out, contents, 1, rng)))))
+        if held_out := [phrasing for phrasing in phrasings if phrasing.is_held_out]:
+            print(describe(reader, Examples.encode(encoder, list(requests_of(held_out, contents, 1, rng)))))
         run.publish(PART, partial(reader.save, half=True), tuple(sorted(BUILT_FROM[PART])))
         print(f"reader: {time.perf_counter() - started:.0f} s")
 

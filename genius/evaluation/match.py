@@ -39,7 +39,7 @@ K = 15  # results, of which some are taken away
 SWAPPED = 4  # of so many queries with a picture, one is asked with the words of another
 EMPTIED = 40  # pictures that lend their pixels to pictures that show nothing
 SIDE = 224  # of these pictures, in pixels
-WITHHELD, NOTHING = 0.25, 2.0  # weights of queries without their positives, and of pictures that show nothing
+WITHHELD = 0.25  # weight of queries without their positives
 STRENGTH = 10.0  # inverse of the penalty of large weights, of signals with unit deviation
 SHAPES, LINES, LETTERS = (3, 9), (6, 30), (10, 16)  # least and most of a drawing, of a screen, and their size
 SCREEN = "file edit view total amount due invoice date page search user name error settings login button of the and"
@@ -87,7 +87,7 @@ def answered(
         readings = READINGS_OF_PICTURES if engine.has_reader else (UNREAD,)
         asked = [Query("", picture, reading=reading) for reading in readings]
         for query, result in zip(asked, engine.search(asked, options), strict=True):
-            found += [replace(one, weight=NOTHING, picture=name) for one in judged(query, result, set())]
+            found += [replace(one, picture=name) for one in judged(query, result, set())]
     return found
 
 

@@ -35,7 +35,7 @@ def query_notes(
     if text and not any(map(str.isalnum, text)):
         notes.append("There are no words in it to search for; say what you are looking for.")
     if match == "weak":
-        notes.append(f"Nothing here fits well. {re.sub(r' *[(][^)]*[)]', '', holds)}".strip())  # in one line
+        notes.append(f"Perhaps nothing here fits well. {re.sub(r' *[(][^)]*[)]', '', holds)}".strip())  # in one line
     if text and english and not is_english(text):
         notes.append(ENGLISH)
     instructions = [instruction for *_, instruction in engine.index.instructions]

@@ -65,8 +65,8 @@ def test_a_question_beside_a_picture_and_other_languages_of_other_models_get_non
 
 def test_a_weak_match_says_in_one_line_what_the_collection_holds():
     notes = query_notes(ENGINE, Query("a boat"), "weak", "Pictures: food (soup, cake), cups.")
-    assert notes == ["Nothing here fits well. Pictures: food, cups."]
-    assert query_notes(ENGINE, Query("a boat"), "weak") == ["Nothing here fits well."]
+    assert notes == ["Perhaps nothing here fits well. Pictures: food, cups."]
+    assert query_notes(ENGINE, Query("a boat"), "weak") == ["Perhaps nothing here fits well."]
 
 
 def test_the_first_word_that_is_not_read_is_named():
