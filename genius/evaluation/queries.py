@@ -27,7 +27,7 @@ from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, headline_cut
 from genius.schema import LabeledQuery, Modality, Query
 from genius.search.engine import Engine
-from genius.search.retrieval import EncodedQueries, Requests
+from genius.search.retrieval import EncodedQueries
 
 LOOKED_UP = 10_000  # queries whose positives are looked up together
 BATCH = 64  # queries encoded together
@@ -226,8 +226,7 @@ def joined(parts: Sequence[EncodedQueries]) -> EncodedQueries:
         stage: float(np.average([part.milliseconds[stage] for part in parts], weights=sizes))
         for stage in parts[0].milliseconds
     }
-    embeddings, z = (torch.cat([getattr(part, name) for part in parts]) for name in ("embeddings", "z"))
-    return EncodedQueries(None, embeddings, z, spent, Requests.join(parts))
+    return replace(EncodedQueries.join(parts, parts[0].z.device), milliseconds=spent)
 
 
 def in_batches(queries: EncodedQueries, size: int) -> Iterator[EncodedQueries]:

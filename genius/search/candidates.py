@@ -9,7 +9,7 @@ Shapes: b queries, w beams, t candidates of all queries together, n items, d dim
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -106,13 +106,16 @@ class CandidateSearch:
         if mode != "scan":
             with watch.stage("beam"):
                 valid = pool.trie.below(prefix)
-                options: dict[str, Any] = {
-                    "decoder_weight": decoder_weight,
-                    "kinds": kinds,
-                    "settle": settle,
-                    "trace": trace,
-                }
-                found = beam_search(self.decoder, z, valid, beams, **options)
+                found = beam_search(
+                    self.decoder,
+                    z,
+                    valid,
+                    beams,
+                    decoder_weight=decoder_weight,
+                    kinds=kinds,
+                    settle=settle,
+                    trace=trace,
+                )
                 query, position = expand_beams(found)
                 if allowed is not None:
                     fits = allowed[query, pool.table.codes(pool.table.ids_of(position))[:, 0]]

@@ -108,7 +108,7 @@ def check_query(query: Query) -> None:
         except UnicodeEncodeError:  # a lone surrogate
             raise UserError(f"The {name} contains an invalid Unicode character; type it again.") from None
     if query.reading not in ("", UNREAD, *READINGS):
-        raise UserError(f"The reading must be one of {', '.join(READINGS)}, not {quoted(query.reading)}.")
+        raise UserError(f"The reading must be one of {', '.join(READINGS)}, or none, not {quoted(query.reading)}.")
     if query.image is not None and not isinstance(query.image, Image):
         raise UserError(f"The picture must be a path, bytes or an opened picture, not {quoted(query.image)}.")
     if query.image is None and not normalize_text(query.text):  # as the encoder reads it

@@ -47,7 +47,7 @@ from genius.search.checks import (
 from genius.search.dense import flat_search
 from genius.search.match import MatchWords
 from genius.search.request_reader import RequestReader
-from genius.search.retrieval import EncodedQueries, Requests, Retrieval
+from genius.search.retrieval import EncodedQueries, Retrieval
 from genius.search.retriever import Retriever
 from genius.search.scan import compiling
 from genius.search.snapshots import Version, Versions
@@ -98,10 +98,10 @@ class Engine:
         """
         self.device, self.run = torch.device(device), run
         normalize = run is not None and run.manifest.get("normalize_embeddings", False)
-        self.has_reader = reader is not None and isinstance(encoder, Encoder)
         requests = None
         if reader is not None and isinstance(encoder, Encoder):
             requests = RequestReader(reader, encoder.to(self.device), index.instructions)
+        self.has_reader = requests is not None
         self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, ranker, normalize, requests)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
@@ -295,9 +295,7 @@ class Engine:
         return self.retriever.results(self.retriever.encode(queries, kinds), batch.options, batch.version)
 
     def _search_encoded(self, queries: Sequence[EncodedQueries], batch: BatchOptions) -> list[SearchResult]:
-        embeddings = torch.cat([query.embeddings for query in queries]).to(self.device)
-        z = torch.cat([query.z for query in queries]).to(self.device)
-        encoded = EncodedQueries(None, embeddings, z, requests=Requests.join(queries))
+        encoded = EncodedQueries.join(queries, self.device)
         return self.retriever.results(encoded, batch.options, batch.version)
 
 

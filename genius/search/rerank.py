@@ -8,7 +8,6 @@ a ranker.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -171,15 +170,10 @@ def one_of_each(index: Index, ranked: RankedCandidates, k: int) -> tuple[RankedC
     for number in range(len(ranked.rows)):
         own = np.flatnonzero(query == number)
         of_query = [items[at] for at in own]
-        thumbnails = partial(_thumbnail, index, rows[own])
-        groups = groups_of(of_query, embeddings[own], thumbnails)[:k]
+        groups = groups_of(of_query, rows[own].tolist(), embeddings[own], index.thumbnail)[:k]
         places.append([group[0] for group in groups])
         shown.append([[of_query[at] for at in group] for group in groups])
     return ranked.select(places), shown
-
-
-def _thumbnail(index: Index, rows: np.ndarray, place: int) -> bytes | None:
-    return index.thumbnail(int(rows[place]))
 
 
 def fetch_hits(

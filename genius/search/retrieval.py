@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from genius.models.encoder import Features
-from genius.schema import Modality, Reading
+from genius.schema import Reading
 from genius.search.beam_state import Beams
 from genius.search.candidates import Candidates, FirstCodes
 from genius.search.request_reader import kind_log_probs
@@ -36,17 +36,13 @@ class Requests:
         return Requests([self.readings[row] for row in rows.tolist()], self.kinds[rows], self.left_out[rows])
 
     @classmethod
-    def join(cls, parts: Sequence["EncodedQueries"]) -> "Requests | None":
+    def join(cls, parts: Sequence["EncodedQueries"], device: torch.device | str) -> "Requests | None":
         """The requests of all queries; those that were not read ask for any kind, and leave nothing out."""
         if not any(part.requests for part in parts):
             return None
-        readings, kinds, left_out = list[Reading | None](), [], []
-        for part in parts:
-            own = part.requests
-            readings += own.readings if own else [None] * len(part.z)
-            kinds.append(own.kinds if own else part.z.new_zeros(len(part.z), len(Modality)))
-            left_out.append(own.left_out if own else torch.zeros_like(part.embeddings))
-        return cls(readings, torch.cat(kinds), torch.cat(left_out))
+        given = [part.requests or cls.of([None] * len(part.z), torch.zeros_like(part.embeddings)) for part in parts]
+        readings = [reading for part in given for reading in part.readings]
+        return cls.of(readings, torch.cat([part.left_out.to(device) for part in given]))
 
 
 @dataclass(frozen=True)
@@ -71,6 +67,13 @@ class EncodedQueries:
         tensors = [torch.as_tensor(given, dtype=torch.float32, device=device) for given in (embeddings, z)]
         requests = Requests.of(readings, torch.zeros_like(tensors[0])) if readings else None
         return cls(None, tensors[0], tensors[1], requests=requests)
+
+    @classmethod
+    def join(cls, parts: Sequence["EncodedQueries"], device: torch.device | str) -> "EncodedQueries":
+        """All queries of the parts on one device, without features and times."""
+        embeddings = torch.cat([part.embeddings.to(device) for part in parts])
+        z = torch.cat([part.z.to(device) for part in parts])
+        return cls(None, embeddings, z, requests=Requests.join(parts, device))
 
     def select(self, rows: Tensor) -> "EncodedQueries":
         """The queries at these rows (c,)."""

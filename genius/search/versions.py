@@ -1,12 +1,13 @@
 """One thing once: results that show the same photograph are one result, the best of them; the others are its versions.
 
-The same photograph have a picture and its pairs, the captions whose source names it, and copies of a picture: the
-embeddings are as near as those of copies, and so are the pixels of the thumbnails.
+A picture and its pairs show the same photograph; so do the captions whose source names it, and its copies. A copy is
+told by its embedding, and by the pixels of its thumbnail.
 
 Shapes: t candidates of a query, d embedding dim.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -19,12 +20,17 @@ FURTHER = 20  # candidates beyond the results, which take the place of versions
 
 
 def groups_of(
-    items: Sequence[Item], embeddings: np.ndarray, thumbnail: Callable[[int], bytes | None]
+    items: Sequence[Item], rows: Sequence[int], embeddings: np.ndarray, thumbnail: Callable[[int], bytes | None]
 ) -> list[list[int]]:
     """The places of candidates in groups of the same thing, both in the order given.
 
-    embeddings (t, d): normalized. thumbnail: of the candidate at a place.
+    rows (t,): of the candidates in the index. embeddings (t, d): normalized. thumbnail: of the item at a row.
     """
+    @cache
+    def pixels(place: int) -> np.ndarray | None:
+        picture = thumbnail(rows[place])
+        return np.asarray(open_image(picture).resize((SIDE, SIDE)), dtype=np.float32) if picture else None
+
     groups: list[list[int]] = []
     by_picture: dict[str, list[int]] = {}
     near = embeddings @ embeddings.T >= ALIKE
@@ -33,7 +39,7 @@ def groups_of(
         group = by_picture.get(picture) if picture else None
         if group is None and item.image:
             alike = [own for own in groups if near[place, own[0]] and items[own[0]].modality == item.modality]
-            group = next((own for own in alike if are_copies(thumbnail(own[0]), thumbnail(place))), None)
+            group = next((own for own in alike if are_copies(pixels(own[0]), pixels(place))), None)
         if group is None:
             group = []
             groups.append(group)
@@ -43,9 +49,6 @@ def groups_of(
     return groups
 
 
-def are_copies(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two thumbnails show the same pixels, but for their encoding."""
-    if not one or not other:
-        return False
-    pixels = [np.asarray(open_image(picture).resize((SIDE, SIDE)), dtype=np.float32) for picture in (one, other)]
-    return float(np.abs(pixels[0] - pixels[1]).mean()) <= MOST_DIFFERENT
+def are_copies(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """Whether two thumbnails, as SIDE × SIDE pixels, are the same but for their encoding; None: there is none."""
+    return one is not None and other is not None and float(np.abs(one - other).mean()) <= MOST_DIFFERENT

@@ -122,10 +122,10 @@ def test_candidates_are_selected_by_place_and_padded():
 def test_requests_are_joined_with_queries_that_were_not_read(engine):
     read = engine.encode([Query("a red dog", reading="entry"), Query("a cat", reading=UNREAD)])
     plain = replace(engine.encode([Query("boat")]), requests=None)
-    joined = Requests.join([read, plain])
+    joined = Requests.join([read, plain], "cpu")
     assert [reading and reading.name for reading in joined.readings] == ["entry", None, None]
     assert joined.kinds[0].argmax() == Modality.TEXT and not joined.kinds[1:].any() and not joined.left_out.any()
-    assert Requests.join([plain, plain]) is None
+    assert Requests.join([plain, plain], "cpu") is None
     found = engine.search_encoded(read, SearchOptions(k=5))
     assert {hit.item.modality for hit in found[0].hits} == {Modality.TEXT}
 

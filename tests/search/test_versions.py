@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from genius.schema import Item, Modality
-from genius.search.versions import are_copies, groups_of
+from genius.search.versions import MOST_DIFFERENT, SIDE, are_copies, groups_of
 
 RNG = np.random.default_rng(0)
 
@@ -39,17 +39,18 @@ def test_a_picture_its_pair_and_its_captions_are_one_thing():
         Item("0:4", Modality.PAIR, "A dog.", "a.jpg"),
         Item("0:5", Modality.TEXT, "A dog runs."),
     ]
-    assert groups_of(items, directions(0, 1, 2, 3, 4), lambda place: None) == [[0, 1, 3], [2], [4]]
+    assert groups_of(items, range(len(items)), directions(0, 1, 2, 3, 4), lambda place: None) == [[0, 1, 3], [2], [4]]
 
 
 def test_a_copy_is_told_by_embedding_and_pixels():
     items = [image_item(number, f"{number}.jpg") for number in range(4)]
     thumbnails = [encoded(picture(1)), encoded(picture(1), 40), encoded(picture(2)), encoded(picture(1))]
     near, far = 0.1, 1.0
-    found = groups_of(items, directions(0, near, near, far), thumbnails.__getitem__)
+    found = groups_of(items, range(len(items)), directions(0, near, near, far), thumbnails.__getitem__)
     assert found == [[0, 1], [2], [3]], "other pixels, or another embedding, are another thing"
 
 
 def test_pictures_without_thumbnails_are_no_copies():
-    assert not are_copies(None, encoded(picture(1)))
-    assert are_copies(encoded(picture(1)), encoded(picture(1).resize((30, 30))))
+    pixels = np.zeros((SIDE, SIDE, 3), dtype=np.float32)
+    assert not are_copies(None, pixels) and not are_copies(pixels, None)
+    assert are_copies(pixels, pixels + MOST_DIFFERENT) and not are_copies(pixels, pixels + MOST_DIFFERENT + 1)

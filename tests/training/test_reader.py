@@ -70,7 +70,7 @@ def test_what_is_learned_tells_readings_and_words_apart(monkeypatch):
     assert (of_words.argmax(-1)[mask] == tags[mask]).float().mean() > 0.9
 
 
-def test_a_run_without_an_encoder_is_refused(tmp_path, collection):
+def test_a_folder_that_is_no_run_is_refused(tmp_path, collection):
     with pytest.raises(UserError, match="is not a run"):
         reader.train(collection.root, tmp_path / "nowhere", "cpu")
 

@@ -48,7 +48,6 @@ def test_the_words_go_to_the_engine_alone_and_the_page_says_how_they_were_read(p
     assert (query.text, query.instruction, query.reading) == ("a street without cars", "", "")
     assert shown.summary["reading"] == {
         "name": "Similar pictures",
-        "content": "",
         "left_out": "cars",
         "others": [{"reading": "change", "name": "The same, changed"}, {"reading": "entry", "name": "What it is"}],
     }

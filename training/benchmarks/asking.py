@@ -12,7 +12,6 @@
 Writes RUN/reports/asking.json and .md.
 """
 
-import json
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -42,6 +41,7 @@ BEFORE = {  # instructions of the page of a run without a reader, without and wi
     False: "Show me a photo of this.",
     True: "Find the encyclopedia entry that says what this is.",
 }
+THING = (True, "entry")  # phrasings with a picture that ask what it shows
 WAYS = ("{} without {}", "{}, no {} please", "photos of {} -{}", "pictures of {} but not {}")
 
 
@@ -113,9 +113,6 @@ def measure_kinds(
     return kinds, named
 
 
-THING = (True, "entry")
-
-
 def right_share(result: SearchResult, wanted: int) -> float:
     first = result.hits[:FIRST]
     return sum(hit.item.modality == wanted for hit in first) / max(len(first), 1)
@@ -127,12 +124,10 @@ def names(result: SearchResult, record: Record, judge: Callable[[str, Record], b
 
 def texts_of_pictures(data: Path) -> dict[str, str]:
     """What captions, labels and categories say about each everyday scene, by the name of its file."""
-    texts = {}
-    for line in (data / "scenes" / "manifest.jsonl").read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        words = [record["txt"], str(record["attributes"].get("category", "")), *record["captions"]]
-        texts[Path(record["img_path"]).name] = " ".join(words)
-    return texts
+    return {
+        Path(record.image).name: " ".join([*record.captions, str(record.attributes.get("category", ""))])
+        for record in read_source(data / "scenes").records
+    }
 
 
 def measure_left_out(engine: Engine, texts: dict[str, str]) -> Table:

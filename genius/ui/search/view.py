@@ -115,7 +115,6 @@ def reading_view(reading: Reading | None) -> dict[str, Any] | None:
     others = [name for name in others if name != reading.name][:OTHER_READINGS]
     return {
         "name": READING_NAMES[reading.name],
-        "content": reading.content,
         "left_out": reading.left_out,
         "others": [{"reading": name, "name": READING_NAMES[name]} for name in others],
     }

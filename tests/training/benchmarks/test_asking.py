@@ -1,6 +1,5 @@
 """training/benchmarks/asking.py on a tiny run and made-up sets."""
 
-import json
 from functools import partial
 
 import pytest
@@ -21,9 +20,8 @@ def data(tmp_path):
     objects = [{"img_path": f"{n}.png", "txt": "kite", "attributes": {"class": n}} for n in range(3)]
     write_source(tmp_path / "objects", objects)
     write_source(tmp_path / "flickr8k", [{"img_path": "0.png", "captions": ["A red boat on a lake"]}])
-    scene = {"img_path": "images/1.png", "txt": "a street", "captions": ["cars"], "attributes": {"category": "street"}}
-    (tmp_path / "scenes").mkdir()
-    (tmp_path / "scenes" / "manifest.jsonl").write_text(json.dumps(scene) + "\n")
+    scene = {"img_path": "1.png", "captions": ["a street with cars"], "attributes": {"category": "road"}}
+    write_source(tmp_path / "scenes", [scene])
     return tmp_path
 
 
@@ -51,4 +49,4 @@ def test_kinds_things_and_what_is_left_out_are_measured(tmp_path, data, monkeypa
 
 
 def test_the_texts_of_a_picture_are_its_captions_and_labels(data):
-    assert asking.texts_of_pictures(data) == {"1.png": "a street street cars"}
+    assert asking.texts_of_pictures(data) == {"1.png": "a street with cars road"}
