@@ -170,7 +170,7 @@ def one_of_each(index: Index, ranked: RankedCandidates, k: int) -> tuple[RankedC
     for number in range(len(ranked.rows)):
         own = np.flatnonzero(query == number)
         of_query = [items[at] for at in own]
-        groups = groups_of(of_query, rows[own].tolist(), embeddings[own], index.thumbnail)[:k]
+        groups = groups_of(of_query, rows[own].tolist(), embeddings[own], index.thumbnail, k)
         places.append([group[0] for group in groups])
         shown.append([[of_query[at] for at in group] for group in groups])
     return ranked.select(places), shown

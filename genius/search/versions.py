@@ -14,18 +14,19 @@ import numpy as np
 from genius.collections.images import open_image
 from genius.schema import Item, described_picture
 
-ALIKE = 0.95  # cosine of the embeddings of copies
-SIDE, MOST_DIFFERENT = 16, 8.0  # of their thumbnails: pixels, and mean difference of values up to 255
+ALIKE = 0.7  # cosine of the embeddings of copies; training/LOG.md has what was measured
+SIDE, MOST_DIFFERENT = 16, 4.0  # of their thumbnails: pixels, and mean difference of values up to 255
 FURTHER = 20  # candidates beyond the results, which take the place of versions
 
 
 def groups_of(
-    items: Sequence[Item], rows: Sequence[int], embeddings: np.ndarray, thumbnail: Callable[[int], bytes | None]
+    items: Sequence[Item], rows: Sequence[int], embeddings: np.ndarray, thumbnail: Callable[[int], bytes | None], k: int
 ) -> list[list[int]]:
-    """The places of candidates in groups of the same thing, both in the order given.
+    """The places of candidates in groups of the same thing, the first k, both in the order given.
 
     rows (t,): of the candidates in the index. embeddings (t, d): normalized. thumbnail: of the item at a row.
     """
+
     @cache
     def pixels(place: int) -> np.ndarray | None:
         picture = thumbnail(rows[place])
@@ -37,6 +38,8 @@ def groups_of(
     for place, item in enumerate(items):
         picture = item.image or described_picture(item.source)
         group = by_picture.get(picture) if picture else None
+        if group is None and len(groups) == k:
+            continue  # no further picture is opened
         if group is None and item.image:
             alike = [own for own in groups if near[place, own[0]] and items[own[0]].modality == item.modality]
             group = next((own for own in alike if are_copies(pixels(own[0]), pixels(place))), None)
