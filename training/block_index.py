@@ -17,7 +17,7 @@ import torch
 from tqdm import tqdm
 
 from genius.collections.mbeir import Collection
-from genius.encoding.features import FeatureFiles
+from genius.encoding.features import EncoderInput, FeatureFiles
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.index.store import PART, Index
@@ -62,7 +62,7 @@ def index_in_blocks(arguments: Arguments) -> None:
             if block == last:
                 break
 
-    inputs = ((item.image, [item.text]) for item in collection.all_candidates())
+    inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
     opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
     label, written = ("encode and index", index_until) if run.has("quantizer") else ("encode", lambda block: None)
     batch, workers = arguments.settings.features.batch, arguments.workers

@@ -14,7 +14,7 @@ from genius.evaluation.arguments import add_device, add_number, add_seed
 from genius.run import Run
 from genius.runtime import usable_device
 from training.distributed import default_workers, init_distributed
-from training.presets import PHOTO_RUN, PRESETS, embedding_dim, photo_run, settings_for
+from training.presets import PHOTO_RUN, PRESETS, embedding_dim, photo_run, reads_apart, settings_for
 from training.settings import Settings, with_changes, with_values
 
 FURTHER = "shipped"  # the preset that begins with the shipped encoder
@@ -77,7 +77,7 @@ def fitted(settings: Settings, collection: Collection) -> Settings:
     photos = photo_run()
     items, pairs = (sum(1 for _ in some) for some in (collection.all_candidates(), collection.queries("train")))
     settings = with_values(settings, {"encoder": {"pretrained": photos.digest("encoder")}})
-    return settings_for(settings, embedding_dim(photos), items, pairs)
+    return settings_for(settings, embedding_dim(photos), items, pairs, reads_apart(photos))
 
 
 def parse_run(module: str, doc: str, arguments: Sequence[str] | None) -> tuple[Path, Path, str]:

@@ -59,6 +59,8 @@ def train(arguments: Arguments) -> None:
     if settings.fusion == "feature":
         encoder = FeatureFusionEncoder.over(encoder, FUSION_LAYERS)
     encoder.check()
+    if encoder.config.apart and settings.modality_weight:
+        raise UserError("this encoder reads instructions apart from texts, so set encoder.modality_weight to 0")
     if settings.grad_checkpointing:
         if not hasattr(encoder.clip, "set_grad_checkpointing"):
             raise UserError("encoder.grad_checkpointing is for the models of open_clip; set it to false for BLIP")
@@ -125,22 +127,22 @@ def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) 
     settings, seed = arguments.settings.encoder, arguments.settings.seed
     candidates = CandidateTable.read(collection)
     splits = [Pairs.read(collection, split, candidates).select_rows(settings.rows) for split in ("train", "val")]
-    pairs, swaps = splits[0], None
+    pairs, swaps, kinds = splits[0], None, candidates.modalities if encoder.config.apart else None
     if settings.modality_weight:
         swaps = InstructionSwaps(collection, pairs, candidates, settings, encoder.dim).to(encoder.device)
     digests = pairs.training_digest, candidates.content_digest
     checkpoints = Checkpoints(arguments.run, "encoder", settings, seed, *digests)
     if settings.locked.enabled:
-        heads = LockedEncoder(encoder, settings.locked.input_dropout)
+        heads = LockedEncoder(encoder, settings.locked.input_dropout, settings.locked.text_layers)
         loader = LockedLoader(collection, splits, arguments, heads, swaps)
         if settings.image_tower:  # the heads are new, so they may take standardized outputs
-            heads.standardize(statistics(loader.photographs), statistics(loader.text_outputs))
-        fit(heads, loader, splits, arguments, checkpoints)
+            heads.standardize(statistics(loader.photographs), statistics(loader.text_outputs()))
+        fit(heads, loader, splits, arguments, checkpoints, kinds)
         heads.fold()
     else:
         loader_class = FeatureFusionLoader if settings.fusion == "feature" else InputLoader
         loader = loader_class(collection, splits, arguments, encoder, swaps)
-        fit(encoder, loader, splits, arguments, checkpoints)
+        fit(encoder, loader, splits, arguments, checkpoints, kinds)
     return checkpoints
 
 
@@ -150,13 +152,18 @@ def fit(
     splits: Sequence[Pairs],
     arguments: Arguments,
     checkpoints: Checkpoints,
+    kinds: np.ndarray | None,
 ) -> None:
-    """Run the epochs that are not done; in the end the encoder has the average of its weights, if it is asked for."""
+    """Run the epochs that are not done; in the end the encoder has the average of its weights, if it is asked for.
+
+    kinds: modalities (n,) of the candidates, if only those of the wanted one are negatives.
+    """
     settings, seed, swaps = arguments.settings.encoder, arguments.settings.seed, loader.swaps
     pairs, val_pairs = splits
     average = WeightAverage(encoder, settings.average)
     model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
-    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
+    rates = encoder.learning_rates if isinstance(encoder, LockedEncoder) else {}
+    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, rates=rates, fused=True)
     for epoch in checkpoints.epochs(model, optimizer, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)
@@ -168,12 +175,14 @@ def fit(
             with bf16_where_fast(encoder.device, settings.bf16):
                 query, target = queries.embedding(encoder), targets.embedding(encoder)
             labeled = np.flatnonzero(queries.instruction == OWN_INSTRUCTION)  # what other queries retrieve is not known
-            positives = None
+            rows, no_negative = targets.rows[labeled], np.zeros((len(labeled), len(labeled)), dtype=bool)
             if settings.mask_positives:
-                mask = pairs.positive_mask(queries.rows[labeled], targets.rows[labeled])
-                positives = torch.from_numpy(mask).to(encoder.device)
+                no_negative |= pairs.positive_mask(queries.rows[labeled], rows)
+            if kinds is not None:
+                no_negative |= kinds[rows, None] != kinds[rows]
+            mask = torch.from_numpy(no_negative).to(encoder.device) if no_negative.any() else None
             loss = contrastive_loss(
-                query[labeled], target[labeled], encoder.logit_scale.exp(), positives, settings.symmetric_loss
+                query[labeled], target[labeled], encoder.logit_scale.exp(), mask, settings.symmetric_loss
             )
             if swaps is not None:
                 loss = loss + swaps.loss(queries, targets, query, target)
@@ -186,7 +195,7 @@ def fit(
         broadcast_buffers(encoder)
         pace = seconds_per_step(started, steps)
         with average.averaged_weights():
-            hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed)
+            hit_at_1, hit_at_5 = validate(encoder, loader, val_pairs, seed, kinds)
         figures = {"loss": np.mean(losses), "validation hit@1": hit_at_1, "validation hit@5": hit_at_5}
         record_epoch(Run(arguments.run), "encoder", epoch, figures, started, pace)
         checkpoints.save(model, optimizer, epoch)
@@ -195,9 +204,16 @@ def fit(
 
 @torch.inference_mode()
 def validate(
-    encoder: Encoder | LockedEncoder, loader: InputLoader | LockedLoader, pairs: Pairs, seed: int
+    encoder: Encoder | LockedEncoder,
+    loader: InputLoader | LockedLoader,
+    pairs: Pairs,
+    seed: int,
+    kinds: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample."""
+    """hit@1 and hit@5 of a fixed sample of validation queries, among the targets of that sample.
+
+    kinds: modalities (n,) of the candidates, if only those of the wanted one are searched.
+    """
     encoder.eval()
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.permutation(len(pairs))[:SAMPLE])
@@ -208,7 +224,10 @@ def validate(
         target.append(targets.embedding(encoder))
         rows.append(targets.rows)
     similarity = (torch.cat(query) @ torch.cat(target).T).cpu()
-    positive_mask = torch.from_numpy(pairs.positive_mask(sample, np.concatenate(rows)))
+    of_targets = np.concatenate(rows)
+    positive_mask = torch.from_numpy(pairs.positive_mask(sample, of_targets))
+    if kinds is not None:
+        similarity[torch.from_numpy(kinds[of_targets, None] != kinds[of_targets])] = -torch.inf
     best = torch.where(positive_mask, similarity, -torch.inf).amax(1, keepdim=True)
     rank = ((similarity > best) & ~positive_mask).sum(1)
     return (rank < 1).float().mean().item(), (rank < 5).float().mean().item()

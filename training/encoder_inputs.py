@@ -20,7 +20,7 @@ from genius.encoding.image_loader import load_images
 from genius.models.encoder import Encoder, Features
 from genius.models.feature_fusion import FeatureFusionEncoder
 from genius.schema import Item, Modality
-from genius.texts import normalize_text, query_text
+from genius.texts import normalize_text
 from training.command_line import Arguments
 from training.distributed import all_gather, local_slice, main_process_first
 from training.image_augmentation import MARGIN, Crops, PixelCache, Squares, augmented, resized
@@ -193,7 +193,8 @@ class InputLoader:
             instructions = self.swaps.replaced(instructions, swaps, rng)
         images = [pairs.images[query] for query in queries]
         texts = [
-            query_text(phrasing, pairs.texts[query]) for phrasing, query in zip(instructions, queries, strict=True)
+            self.encoder.wording(phrasing, pairs.texts[query])[0]
+            for phrasing, query in zip(instructions, queries, strict=True)
         ]
         return self._unopened(queries, swaps, images, texts, rng, training)
 

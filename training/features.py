@@ -17,7 +17,15 @@ from PIL import Image
 from torch import Tensor
 
 from genius.collections.mbeir import Collection
-from genius.encoding.features import ARRAYS, EncoderFeatureCache, EncoderInput, FeatureFiles, Lookup, read_progress
+from genius.encoding.features import (
+    ARRAYS,
+    WITH_INSTRUCTIONS,
+    EncoderFeatureCache,
+    EncoderInput,
+    FeatureFiles,
+    Lookup,
+    read_progress,
+)
 from genius.encoding.image_loader import enough_pixels
 from genius.errors import UserError
 from genius.files import link_files, link_or_copy, write_json
@@ -46,6 +54,12 @@ def train(arguments: Arguments) -> None:
             f"decoder.decoder.dim to {encoder.dim}"
         )
     encoder.check()
+    apart = encoder.config.apart
+    if apart != arguments.settings.quantizer.fusion.instruction:
+        raise UserError(
+            f"the encoder reads instructions {'apart from' if apart else 'and'} texts{' as one' * (not apart)}; set "
+            f"quantizer.fusion.instruction to {str(apart).lower()}"
+        )
     candidates = CandidateTable.read(collection)
     sets = {split: Pairs.read(collection, split, candidates) for split in ("train", "val")}
     cache = known_features(run, collection, arguments.settings.encoder, encoder, seed)
@@ -56,19 +70,22 @@ def train(arguments: Arguments) -> None:
         )
     encoder.for_inference()  # not before the outputs of its towers are found by its weights
 
-    def fill(name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int) -> int:
+    def fill(
+        name: str, source: str, inputs: Iterable[EncoderInput], n: int, phrasings: int, arrays: Sequence[str]
+    ) -> int:
         opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
-        folder, workers = run.path / "features" / name, arguments.workers
-        return fill_files(folder, source, inputs, n, phrasings, encoder, opener, settings.batch, workers, cache)[1]
+        folder, given = run.path / "features" / name, (source, inputs, n, phrasings, encoder, opener, settings.batch)
+        return fill_files(folder, *given, arguments.workers, cache, arrays)[1]
 
     started = time.perf_counter()
-    inputs = ((item.image, [item.text]) for item in collection.all_candidates())
-    encoded = fill("candidates", facts(run, candidates.content_digest, seed), inputs, len(candidates), 1)
+    inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
+    encoded = fill("candidates", facts(run, candidates.content_digest, seed), inputs, len(candidates), 1, ARRAYS)
     cache = cache.with_image_lookup(images_of_candidates(run, collection, candidates, list(sets.values()), seed))
     for split, pairs in sets.items():
         phrasings = settings.phrasings if split == "train" else 1
-        inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed))
-        encoded += fill(split, facts(run, pairs.digest, seed), inputs, len(pairs), phrasings)
+        inputs = draw_phrasings(pairs, phrasings, np.random.default_rng(seed), apart)
+        arrays = WITH_INSTRUCTIONS if apart else ARRAYS
+        encoded += fill(split, facts(run, pairs.digest, seed), inputs, len(pairs), phrasings, arrays)
     print(
         f"features: encoded {encoded} of {len(candidates) + sum(map(len, sets.values()))}, "
         f"{encoded / (time.perf_counter() - started):.1f} per second"

@@ -54,7 +54,7 @@ from training.command_line import Arguments, add_set_argument, print_done
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
 from training.own_models import train_own_models
 from training.pairs import CandidateTable
-from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, settings_for
+from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, reads_apart, settings_for
 from training.settings import with_changes, with_stage_changes, with_values
 from training.stage import RESUME, is_done, only_trainer, run_stage
 from training.vectors import READ, index_vectors
@@ -169,14 +169,16 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
         for row in build(sources, arguments.collection, read=read.__getitem__):
             print(row, flush=True)
     barrier()
-    collection, dim = Collection(arguments.collection), embedding_dim(Run(path))
+    collection, encoder = Collection(arguments.collection), (embedding_dim(Run(path)), reads_apart(Run(path)))
     if is_main() and arguments.settings.encoder.architecture == SHIPPED:
         print_unread_texts(collection)
         link_ranker(Run(path), collection)
     items = len(CandidateTable.read(collection))
 
     def arguments_for(pairs: int) -> Arguments:
-        return replace(arguments, settings=with_changes(settings_for(arguments.settings, dim, items, pairs), changes))
+        dim, apart = encoder
+        settings = settings_for(arguments.settings, dim, items, pairs, apart)
+        return replace(arguments, settings=with_changes(settings, changes))
 
     if is_main():
         index_in_blocks(arguments_for(0))

@@ -38,7 +38,6 @@ from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.run import Run, expect_run
-from genius.texts import query_text
 from training import quantizer
 from training.class_pictures import training_collection
 from training.command_line import Arguments, parse_run
@@ -175,9 +174,8 @@ def encode_queries(encoder: Encoder, collection: Collection, query_sets: Sequenc
     """Features of all queries, in batches."""
     for query_set in query_sets:
         for batch in query_set.opened(collection, BATCH):
-            yield encoder.encode(
-                [query.image for query in batch], [query_text(query.instruction, query.text) for query in batch]
-            )
+            images, texts = [query.image for query in batch], [query.text for query in batch]
+            yield encoder.encode(images, texts, [query.instruction for query in batch])
 
 
 def mapped_queries(query_sets: Sequence[QuerySet], index: Index) -> Iterator[MappedQuery]:

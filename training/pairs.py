@@ -240,11 +240,18 @@ def _split(order: np.ndarray, size: int) -> list[np.ndarray]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def draw_phrasings(pairs: Pairs, phrasings: int, rng: np.random.Generator) -> Iterator[EncoderInput]:
-    """(image, query texts) of each query with this number of random phrasings, without repetition where possible."""
+def draw_phrasings(pairs: Pairs, phrasings: int, rng: np.random.Generator, apart: bool) -> Iterator[EncoderInput]:
+    """Each query with this number of random phrasings, without repetition where possible.
+
+    apart: instructions are no part of the texts.
+    """
     for image, text, choices in zip(pairs.images, pairs.texts, pairs.instructions, strict=True):
         numbers = rng.permutation(len(choices))[np.arange(phrasings) % len(choices)]
-        yield image, [query_text(choices[number], text) for number in numbers]
+        drawn = [choices[number] for number in numbers]
+        if apart:
+            yield EncoderInput(image, [text], drawn)
+        else:
+            yield EncoderInput(image, [query_text(instruction, text) for instruction in drawn])
 
 
 def unseen_queries(pairs: Pairs, trained: np.ndarray, per_row: int, seed: int, at_least: int = 0) -> np.ndarray:

@@ -48,11 +48,16 @@ def embedding_dim(run: Run) -> int:
     return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
 
 
-def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settings:
+def reads_apart(run: Run) -> bool:
+    """Whether the run's encoder reads instructions apart from texts."""
+    return json.loads((run.folder("encoder") / "config.json").read_text()).get("apart", False)
+
+
+def settings_for(settings: Settings, dim: int, items: int, pairs: int, apart: bool = False) -> Settings:
     """Settings for this dimension of embeddings, number of items, and number of training pairs.
 
-    A level has about √items codes, so that two levels separate most items and the others near-duplicates. The fewer
-    pairs, the more epochs.
+    apart: the encoder reads instructions apart from texts. A level has about √items codes, so that two levels separate
+    most items and the others near-duplicates. The fewer pairs, the more epochs.
     """
     codes = 2 ** round(math.log2(max(items, 1)) / 2)
     size = {
@@ -60,7 +65,7 @@ def settings_for(settings: Settings, dim: int, items: int, pairs: int) -> Settin
         "codebook_size": min(max(codes, MIN_CODES), MAX_CODES),
         "levels": min(3 + math.ceil(math.log2(max(items, 2)) / 3), MAX_LEVELS),
     }
-    fusion = {"dim": dim, "branch": 2 * dim, "hidden": 4 * dim}
+    fusion = {"dim": dim, "branch": 2 * dim, "hidden": 4 * dim, "instruction": apart}
     quantizer = {"fusion": fusion, "quantizer": size, "upsample_to": 0} | epochs_for(QUANTIZER_SAMPLES, pairs)
     decoder = {"decoder": size, "upsample_to": 0} | epochs_for(DECODER_SAMPLES, pairs + items)
     return with_values(settings, {"quantizer": quantizer, "decoder": decoder})

@@ -8,7 +8,7 @@ the images, and the encoder finds their targets:
   embeddings of the words. Images and words are centered by their own means, which removes the gap (Bhalla et al. 2024,
   "Interpreting CLIP with sparse linear concept embeddings"). A few of these words make a text such as "dog, snow and
   ball", which passes through the text tower with an instruction, as the text of a visitor will.
-- *Images.* Every image is also a query for images: with an instruction it has another embedding than alone.
+- *Images.* Every image is also a query for images: with an instruction it has another fused feature than alone.
 - *Targets.* The targets of a query are its first results in dense search by this encoder, so that the IDs learn to find
   what the encoder finds, and near-duplicates are targets together.
 
@@ -33,7 +33,6 @@ from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.schema import Item, LabeledQuery, Modality
-from genius.texts import query_text
 from training.pairs import CandidateTable
 
 TEXT_TO_IMAGE, IMAGE_TO_IMAGE = 0, 4  # M-BEIR's tasks
@@ -95,7 +94,7 @@ def write_pseudo_queries(
                 for text in ("", *texts_of_image([words[word] for word in concepts[row]], rng))
             ]
             texts = [
-                query_text(phrasings[datasets[row], Modality.TEXT, Modality.IMAGE][0], text)
+                encoder.wording(phrasings[datasets[row], Modality.TEXT, Modality.IMAGE][0], text)[0]
                 for row, text in queries
                 if text
             ]

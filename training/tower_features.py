@@ -126,27 +126,27 @@ def statistics(outputs: np.ndarray) -> tuple[Tensor, Tensor]:
 def known_features(
     run: Run, collection: Collection, settings: EncoderSettings, encoder: Encoder, seed: int
 ) -> EncoderFeatureCache:
-    """What the heads make of the outputs in the run; nothing if it has none of these towers."""
+    """What the heads make of the outputs in the run that are of these towers."""
     if not settings.locked.enabled:
         return EncoderFeatureCache()
-    split, lookups = encoder.split(), []
+    split, lookups = encoder.split(), {}
     for kind, head in zip(KINDS, (split.image_head, split.text_head), strict=True):
         folder = run.path / "towers" / kind
         if not (folder / NAMES).is_file():
-            return EncoderFeatureCache()
+            continue
         names = json.loads((folder / NAMES).read_text())
         try:
             files = FeatureFiles.finished(folder, source_of(encoder, kind, names, collection, settings, seed))
-        except UserError:  # of other towers or inputs
-            return EncoderFeatureCache()
+        except UserError:  # of another tower or other inputs
+            continue
         outputs = files.image[:: settings.locked.views] if kind == "images" else files.text[:, 0]
         if kind == "images" and isinstance(head, BridgedHead) and (pictures := settings.locked.class_pictures):
             made = class_outputs(files.image, head, pictures, settings.locked.views, seed)[:: settings.locked.views]
             outputs = ConcatenatedArray([outputs, made])
             names += [picture_path(class_, each) for class_ in range(len(head.prototypes)) for each in range(pictures)]
         row = {name: number for number, name in enumerate(names)}
-        lookups.append(partial(look_up, row, partial(_project, outputs, head)))
-    return EncoderFeatureCache(*lookups)
+        lookups[kind] = partial(look_up, row, partial(_project, outputs, head))
+    return EncoderFeatureCache(**lookups)
 
 
 def look_up(row: dict[str, int], features: Callable[[np.ndarray], Tensor], names: Sequence[str]) -> dict[str, Tensor]:

@@ -2,7 +2,8 @@
 
 A folder holds image.npy (n, d), text.npy (n, p, d), embedding.npy (n, d), masks.npy (n, 2) and, once the
 fusion is trained, fused.npy (n, p, d); all vectors are fp16. p is the number of instruction phrasings with which
-each query is encoded, 1 for candidates. The file shards/NUMBER marks a complete shard: a run that was killed
+each query is encoded, 1 for candidates. Where the encoder reads instructions apart, queries have instruction.npy
+(n, p, d), and text.npy is (n, 1, d). The file shards/NUMBER marks a complete shard: a run that was killed
 encodes only the missing ones, and processes on several hosts may fill different shards. A folder may hold some of the
 arrays alone: what a locked image tower makes of images has no texts. progress.json says what was done: {"facts":
 source, "things": n, "phrasings": p, "shard": inputs of a shard, "done": …, "fusion": digest, "arrays": […]}.
@@ -14,7 +15,7 @@ import json
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -33,11 +34,19 @@ from genius.models.fusion import Fusion
 from genius.runtime import tf32_products
 from genius.texts import normalize_text
 
-EncoderInput = tuple[str | None, Sequence[str]]  # relative image path, p texts
 SHARD = 4096  # inputs; their vectors stay in memory until the shard is written
 ARRAYS = ("image", "text", "embedding", "masks")
+WITH_INSTRUCTIONS = (*ARRAYS, "instruction")
 MAX_IMAGES = 100_000  # whose features are kept; with d = 768, 300 MB
 Lookup = Callable[[Sequence[str]], dict[str, Tensor]]  # paths or texts -> the features (d,) of those that it has
+
+
+class EncoderInput(NamedTuple):
+    """A candidate, or a query with p phrasings of its instruction."""
+
+    image: str | None  # relative path
+    texts: Sequence[str]  # p with the instruction in them, or one
+    instructions: Sequence[str] = ()  # p that the encoder reads apart
 
 
 class EncoderFeatureCache:
@@ -50,6 +59,7 @@ class EncoderFeatureCache:
         """images: by relative path; texts: by normalized text. keep: images that were encoded and are kept."""
         self._lookup, self.texts, self._keep = images, texts, keep
         self._cached: dict[str, Tensor] = {}
+        self.instructions: dict[str, Tensor] = {}  # a few hundred, which thousands of queries share
 
     def images(self, paths: Sequence[str]) -> dict[str, Tensor]:
         """The features (d,) of those images that are cached, by path."""
@@ -91,7 +101,7 @@ class FeatureFiles:
         self.arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in self.progress.get("arrays", ARRAYS)
         }
-        self.image, self.text, self.embedding, self.masks = map(self.arrays.get, ARRAYS)
+        self.image, self.text, self.embedding, self.masks, self.instruction = map(self.arrays.get, WITH_INSTRUCTIONS)
 
     def __len__(self) -> int:
         """n."""
@@ -113,7 +123,10 @@ class FeatureFiles:
         for name in ("progress.json", "fused.npy"):
             (folder / name).unlink(missing_ok=True)
         shutil.rmtree(folder / "shards", ignore_errors=True)
-        shapes = {"image": (n, dim), "text": (n, phrasings, dim), "embedding": (n, dim), "masks": (n, 2)}
+        worded = n, phrasings, dim
+        shapes = {"image": (n, dim), "text": worded, "embedding": (n, dim), "masks": (n, 2), "instruction": worded}
+        if "instruction" in arrays:
+            shapes["text"] = n, 1, dim
         try:
             with disk_errors_explained(folder):
                 for name in arrays:
@@ -157,7 +170,12 @@ class FeatureFiles:
     @property
     def phrasings(self) -> int:
         """p."""
-        return self.text.shape[1]
+        return self._worded.shape[1]
+
+    @property
+    def _worded(self) -> np.ndarray:
+        """The array (n, p, d) that depends on the phrasing."""
+        return self.text if self.instruction is None else self.instruction
 
     def fused(self, fusion_digest: str) -> np.ndarray:
         """(n, p, d) fused features. Raises UserError unless they were computed by the fusion with this digest."""
@@ -171,12 +189,13 @@ class FeatureFiles:
     def features(self, rows: np.ndarray | slice, phrasing: np.ndarray | int = 0) -> Features:
         """The features of some inputs, in fp32; phrasing: of all of them or of each."""
         masks = torch.from_numpy(np.array(self.masks[rows]))
-        return Features(
-            torch.from_numpy(self.image[rows].astype(np.float32)),
-            torch.from_numpy(self.text[rows, phrasing].astype(np.float32)),
-            masks[:, 0],
-            masks[:, 1],
+        image, worded = (
+            torch.from_numpy(values.astype(np.float32)) for values in (self.image[rows], self._worded[rows, phrasing])
         )
+        if self.instruction is None:
+            return Features(image, worded, masks[:, 0], masks[:, 1])
+        text = torch.from_numpy(self.text[rows, 0].astype(np.float32))
+        return Features(image, text, masks[:, 0], masks[:, 1], worded)
 
     def fill(
         self,
@@ -241,7 +260,7 @@ class FeatureFiles:
                         "the collection changed, start again"
                     )
                 if shard in shards:
-                    paths = list(dict.fromkeys(image for image, _ in batch if image))
+                    paths = list(dict.fromkeys(each.image for each in batch if each.image))
                     features = cache.images(paths)
                     rest = [path for path in paths if path not in features]
                     yield ShardBatch(shard, slice(start, start + expected), batch, features, rest)
@@ -277,7 +296,7 @@ class FeatureFiles:
                 fused = [fusion(self.features(rows, phrasing).to(device)) for phrasing in range(self.phrasings)]
                 yield torch.stack(fused, dim=1).half().cpu().numpy()
 
-        write_array(partial, self.text.shape, self.text.dtype, blocks())
+        write_array(partial, self._worded.shape, self._worded.dtype, blocks())
         fsync(partial)
         self._update_progress(fusion=None)
         partial.rename(self.folder / "fused.npy")
@@ -301,32 +320,39 @@ def encode_images(encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened
 def encode_batch(
     encoder: Encoder, inputs: Sequence[EncoderInput], images: Mapping[str, Tensor], cache: EncoderFeatureCache
 ) -> dict[str, Tensor]:
-    """Encode b inputs: image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2).
+    """Encode b inputs: image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2); and
+    instruction (b, p, d), if they have any, when text is (b, 1, d).
 
     images: the features (d,) of their images, by path; an image that is missing was skipped.
     """
     vectors = torch.zeros(len(inputs), encoder.dim)
-    image_mask = torch.tensor([path in images for path, _ in inputs], dtype=torch.bool)
+    image_mask = torch.tensor([each.image in images for each in inputs], dtype=torch.bool)
     if image_mask.any():
-        vectors[image_mask] = torch.stack([images[path] for path, _ in inputs if path in images])
-    normal = [[normalize_text(wording) for wording in phrasings] for _, phrasings in inputs]
-    texts, text_mask = encode_texts(encoder, normal, cache), torch.tensor([bool(wordings[0]) for wordings in normal])
-    embedding = Features(vectors, texts[:, 0], image_mask, text_mask).embedding()
-    return {
+        vectors[image_mask] = torch.stack([images[each.image] for each in inputs if each.image in images])
+    normal = [[normalize_text(text) for text in each.texts] for each in inputs]
+    texts, text_mask = encode_texts(encoder, normal, cache.texts), torch.tensor([bool(own[0]) for own in normal])
+    encoded = {
         "image": vectors,
         "text": texts,
-        "embedding": embedding,
+        "embedding": Features(vectors, texts[:, 0], image_mask, text_mask).embedding(),
         "masks": torch.stack([image_mask, text_mask], dim=1),
     }
+    instructions = [[normalize_text(text) for text in each.instructions] for each in inputs]
+    if not any(instructions):
+        return encoded
+    known = cache.instructions
+    apart = encode_texts(encoder, instructions, lambda texts: {text: known[text] for text in texts if text in known})
+    known |= zip(chain(*instructions), apart.flatten(0, 1), strict=True)
+    return encoded | {"instruction": apart}
 
 
-def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], cache: EncoderFeatureCache) -> Tensor:
+def encode_texts(encoder: Encoder, texts: Sequence[Sequence[str]], lookup: Lookup) -> Tensor:
     """Features (b, p, d) of b times p normalized texts, zero where empty; each distinct text is encoded once.
 
-    Queries by image have their instruction as their only text, which they share with thousands of others.
+    lookup: of features that are known.
     """
     distinct = list(dict.fromkeys(wording for wordings in texts for wording in wordings if wording))
-    features = cache.texts(distinct)
+    features = lookup(distinct)
     rest = sorted((wording for wording in distinct if wording not in features), key=len)  # little padding
     for start in range(0, len(rest), len(texts)):
         some = rest[start : start + len(texts)]

@@ -9,7 +9,6 @@ import torch
 from genius.models.encoder import Encoder
 from genius.schema import READINGS, Modality, Query, Reading
 from genius.search.engine import Engine
-from genius.texts import query_text
 
 ENGLISH = "This model reads English."
 OTHER_LANGUAGE = re.compile(  # words of German, French and Spanish sentences that English ones and names do not have
@@ -67,7 +66,7 @@ def words_read(encoder: Encoder, query: Query) -> int | None:
     high = len(words)
     while low < high:  # the fewest words whose tokens are those of the whole text
         middle = (low + high) // 2
-        texts = [query_text(query.instruction, " ".join(part)) for part in (words[:middle], words)]
+        texts = [encoder.wording(query.instruction, " ".join(part))[0] for part in (words[:middle], words)]
         part, whole = encoder.tokenize(texts)
         low, high = (low, middle) if torch.equal(part, whole) else (middle + 1, high)
     return low if low < len(words) else None

@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from genius.collections.images import open_image, thumbnail
-from genius.encoding.features import FeatureFiles, batched
+from genius.encoding.features import EncoderInput, FeatureFiles, batched
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
@@ -381,7 +381,7 @@ def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complai
     )
     files.fill(
         models.encoder,
-        ((item.image, [item.text]) for item in new.items(source)),
+        (EncoderInput(item.image, [item.text]) for item in new.items(source)),
         partial(_open_image, source, complaints, enough_pixels(models.encoder.config.preprocess)),
         models.batch,
         "encode",

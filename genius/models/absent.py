@@ -61,7 +61,7 @@ class NoEncoder(Absent):
         "This run was made of vectors, without the encoder that made them, so it reads neither words nor pictures: "
         "search with one of its items, or make it again with --model."
     )
-    encode = embed = check = tokenize = Absent.refuse
+    encode = embed = check = tokenize = wording = Absent.refuse
 
     def for_inference(self) -> Self:
         return self

@@ -33,7 +33,7 @@ from genius.models.model_hubs import is_hub_unreachable, quiet_hub
 from genius.models.saving import load_model, save_model
 from genius.models.tokenizers import make_tokenizer
 from genius.reading import check_text_size, read_json
-from genius.texts import normalize_text, shorten_text
+from genius.texts import normalize_text, query_text, shorten_text
 
 LOCAL_FOLDER = "local-dir:"
 MODEL_SOURCES = ("hf-hub:", LOCAL_FOLDER)  # hold a model configuration with its weights
@@ -52,6 +52,7 @@ class Features:
     text: Tensor  # (b, d)
     image_mask: Tensor  # (b,) bool
     text_mask: Tensor  # (b,) bool
+    instruction: Tensor | None = None  # (b, d) of queries whose encoder reads it apart, for the fusion alone
 
     def embedding(self) -> Tensor:
         """(b, d) for dense search and re-ranking: the L2-normalized sum of image and text features."""
@@ -59,11 +60,14 @@ class Features:
 
     def select(self, inputs: Tensor) -> "Features":
         """The features of some inputs (c,), given by number."""
-        return Features(*(part[inputs] for part in vars(self).values()))
+        return self._of_parts(lambda part: part[inputs])
 
     def to(self, device: torch.device | str) -> "Features":
         """The features on another device."""
-        return Features(*(part.to(device) for part in vars(self).values()))
+        return self._of_parts(lambda part: part.to(device))
+
+    def _of_parts(self, change: Callable[[Tensor], Tensor]) -> "Features":
+        return replace(self, **{name: change(part) for name, part in vars(self).items() if part is not None})
 
 
 class Encoder(nn.Module):
@@ -181,7 +185,8 @@ class Encoder(nn.Module):
         known = {name: pretrained[name] for name in ("mean", "std", "interpolation")}
         preprocess = PreprocessCfg(size=settings.image_size, resize_mode=settings.resize_mode, **known)
         try:
-            encoder = cls(EncoderConfig(model, asdict(preprocess), source=f"{image_tower} {text_tower}"))
+            source = f"{image_tower} {text_tower}"
+            encoder = cls(EncoderConfig(model, asdict(preprocess), source, settings.apart))
             image.reset_classifier(0)
             encoder.clip.visual.trunk.load_state_dict(image.state_dict())
             encoder.clip.text.transformer.load_state_dict(text.weights())
@@ -319,10 +324,22 @@ class Encoder(nn.Module):
             out[mask] = encode(values).float()
         return out
 
+    def wording(self, instruction: str, text: str) -> tuple[str, str]:
+        """What the text tower reads of a query: its text, and the instruction where it is read apart, or else ""."""
+        return (text, instruction) if self.config.apart else (query_text(instruction, text), "")
+
     @torch.inference_mode()
-    def encode(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Features:
-        """Encode b images (None: missing) and b texts ("": missing) in one batch."""
-        return self(*self.inputs(images, texts))
+    def encode(
+        self, images: Sequence[Image.Image | None], texts: Sequence[str], instructions: Sequence[str] = ()
+    ) -> Features:
+        """Encode b images (None: missing) and b texts ("": missing) in one batch; instructions: of queries."""
+        if not instructions:
+            return self(*self.inputs(images, texts))
+        worded = [self.wording(*query) for query in zip(instructions, texts, strict=True)]
+        features = self(*self.inputs(images, [text for text, _ in worded]))
+        if self.config.apart:
+            features.instruction = self(*self.inputs([None] * len(texts), [apart for _, apart in worded])).text
+        return features
 
     def inputs(
         self, images: Sequence[Image.Image | None], texts: Sequence[str]

@@ -109,6 +109,7 @@ class EncoderConfig:
     model: dict[str, Any]
     preprocess: dict[str, Any] = field(default_factory=lambda: asdict(PreprocessCfg()))
     source: str = "from scratch"  # where the weights came from
+    apart: bool = False  # reads a query's instruction apart from its text; else both are one sentence (paper)
 
 
 @pydantic_dataclass(frozen=True, config=ConfigDict(allow_inf_nan=False))
@@ -127,6 +128,7 @@ class TowerSettings:
     bridge: bool = False  # keep what the image tower's classifier knows, if it has one, see class_bridge.py
     bridge_temperature: Positive = 1.0  # of the classifier's softmax
     bridge_gain: Positive = 1.0  # of the learned weight of the classes, once it is learned
+    apart: bool = False  # instructions are read apart from texts, see EncoderConfig
 
     def __post_init__(self) -> None:
         if self.text_dropout and self.head != "residual":

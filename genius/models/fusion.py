@@ -3,7 +3,8 @@
 h(x, y) = λ·x + (1 − λ)·y + MLP([x; y]), with λ predicted from the features (paper, section 4.2.1).
 As in the published code, both features first pass a linear layer and a ReLU, the text comes first in
 the concatenation, λ weighs the text, and the output is normalized. A missing part is a zero vector; its
-branch still contributes ReLU(bias).
+branch still contributes ReLU(bias). Where an instruction is encoded apart from the text (ours), it has a third
+branch, through which it reaches MLP and λ alone: z says what is asked for, the embedding does not.
 
 Shapes: b batch, d embedding dim, p width of each branch, h hidden width.
 """
@@ -28,6 +29,7 @@ class FusionConfig:
     dim: Size = 768
     branch: SizeOrNone = 2560  # 0: no branches; the MLPs read the features themselves, as in the paper's text
     hidden: Size = 5120
+    instruction: bool = False  # a branch for instructions, of an encoder that reads them apart (ours)
 
 
 class Fusion(SavedModule):
@@ -38,19 +40,24 @@ class Fusion(SavedModule):
     def __init__(self, config: FusionConfig):
         super().__init__()
         self.config = config
-        both = 2 * (config.branch or config.dim)
+        width = (3 if config.instruction else 2) * (config.branch or config.dim)
         if config.branch:
             self.text_branch = nn.Linear(config.dim, config.branch)
             self.image_branch = nn.Linear(config.dim, config.branch)
-        self.mix = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.dim))
-        self.gate = nn.Sequential(nn.Linear(both, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1))
+        if config.branch and config.instruction:
+            self.instruction_branch = nn.Linear(config.dim, config.branch)
+        self.mix = nn.Sequential(nn.Linear(width, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.dim))
+        self.gate = nn.Sequential(nn.Linear(width, config.hidden), nn.ReLU(), nn.Linear(config.hidden, 1))
 
     def forward(self, features: Features) -> Tensor:
         """Encoder features -> fused feature z (b, d), L2-normalized: the input of quantizer and decoder."""
-        parts = features.text, features.image
+        parts = {"text_branch": features.text, "image_branch": features.image}
+        if self.config.instruction:
+            given = features.instruction
+            parts["instruction_branch"] = torch.zeros_like(features.text) if given is None else given
         if self.config.branch:
-            parts = F.relu(self.text_branch(features.text)), F.relu(self.image_branch(features.image))
-        branches = torch.cat(parts, dim=-1)  # (b, 2p), or (b, 2d) without branches
+            parts = {name: F.relu(getattr(self, name)(part)) for name, part in parts.items()}
+        branches = torch.cat(list(parts.values()), dim=-1)  # (b, 2p) or (b, 3p); without branches d in place of p
         text_weight = torch.sigmoid(self.gate(branches))  # (b, 1) λ
         z = self.mix(branches) + text_weight * features.text + (1 - text_weight) * features.image
         return F.normalize(z, dim=-1)

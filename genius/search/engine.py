@@ -226,7 +226,7 @@ class Engine:
 
     def forget_images(self) -> None:
         """Encode the next pictures anew, also those of earlier searches, so that times measured then are true."""
-        self.batcher.call(self.retriever.image_features.clear)
+        self.batcher.call(self.retriever.cache.clear)
 
     @overload
     def search(self, queries: str | Query, options: SearchOptions | None = None) -> SearchResult: ...

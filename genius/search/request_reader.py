@@ -21,7 +21,6 @@ from genius.models.encoder import Encoder
 from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader
 from genius.models.word_states import word_states
 from genius.schema import READINGS, READINGS_OF_PICTURES, READINGS_OF_WORDS, UNREAD, Modality, Query, Reading
-from genius.texts import query_text
 
 CAPACITY = 4096  # requests whose words are remembered
 WORDS = 64  # of a request that are read; towers see few more
@@ -44,7 +43,8 @@ class Words(NamedTuple):
 class Understood(NamedTuple):
     """A request as it is searched for."""
 
-    text: str  # for the encoder
+    instruction: str  # that training knew
+    text: str  # of what is sought
     reading: Reading | None  # None: the words were not read
 
 
@@ -87,7 +87,7 @@ class RequestReader:
 
     def _understood(self, query: Query, kinds: Collection[Modality]) -> Understood:
         if query.reading == UNREAD:
-            return Understood(query_text(query.instruction, query.text), None)
+            return Understood(query.instruction, query.text, None)
         has_picture, words = isinstance(query.image, Image), query.instruction or query.text
         names = READINGS_OF_PICTURES if has_picture else READINGS_OF_WORDS
         read = self._read[words, has_picture] if words.split() else None
@@ -105,10 +105,10 @@ class RequestReader:
             content, left_out = marked(words, read.tags, name, not has_picture)
         reading = Reading(name, probabilities, content, left_out, chosen)
         if is_known and not chosen:
-            return Understood(query_text(query.instruction, query.text), reading)
+            return Understood(query.instruction, query.text, reading)
         used = "" if has_picture and name in WITHOUT_CONTENT else content
         asking = Modality.of(used, query.image) if used or has_picture else Modality.TEXT
-        return Understood(query_text(self.instruction(asking, name), used), reading)
+        return Understood(self.instruction(asking, name), used, reading)
 
     def _as_known(self, words: str, has_picture: bool, probabilities: dict[str, float]) -> dict[str, float]:
         """The probabilities of readings, of which those of another kind are 0 for words whose kind training knew."""

@@ -3,7 +3,8 @@
     read -> encode -> fuse -> beam and scan -> rerank -> fetch -> explain
 
 The image tower is most of the work of a query with a picture. A picture that is asked about again, with another
-instruction or another text, or with several instructions at once, passes it once. Only the features are kept.
+instruction or another text, or with several instructions at once, passes it once. Instructions that an encoder reads
+apart are few, so each passes the text tower once. Only the features are kept.
 
 Shapes: b queries, d embedding dim.
 """
@@ -43,42 +44,63 @@ from genius.search.retrieval import EncodedQueries, Requests, Retrieval, Unranke
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Stopwatch
 from genius.search.versions import FURTHER
-from genius.texts import query_text
 from genius.trie.pool import Pool
 
 TOGETHER = 64  # IDs that are scored in one pass of the decoder
 CAPACITY = 256  # images that are remembered; one vector each
 
 
-class ImageFeatureCache:
-    """An encoder with a least-recently-used cache of image features.
+class FeatureCache:
+    """An encoder with least-recently-used caches of the features of images and of instructions.
 
     Not safe to share between threads: the engine's models run on one.
     """
 
     def __init__(self, encoder: Encoder | NoEncoder, capacity: int = CAPACITY):
         self.encoder, self.capacity = encoder, capacity
-        self._features: OrderedDict[bytes, Tensor] = OrderedDict()  # digest of a picture -> (d,), the last used last
+        # digest of a picture, or an instruction -> (d,), the last used last
+        self._images: OrderedDict[bytes, Tensor] = OrderedDict()
+        self._instructions: OrderedDict[str, Tensor] = OrderedDict()
 
-    def encode(self, images: Sequence[Image | None], texts: Sequence[str]) -> Features:
-        """As `Encoder.encode`, for b queries; each image that is not in the cache passes the image tower once."""
+    def encode(self, images: Sequence[Image | None], texts: Sequence[str], instructions: Sequence[str]) -> Features:
+        """As `Encoder.encode`, for b queries; what is not in the caches passes a tower once."""
+        worded = [self.encoder.wording(*query) for query in zip(instructions, texts, strict=True)]
+        features = self._with_images(images, [text for text, _ in worded])
+        if self.encoder.config.apart:
+            features.instruction = self._of_instructions([instruction for _, instruction in worded])
+        return features
+
+    def _of_instructions(self, instructions: Sequence[str]) -> Tensor:
+        """(b, d), zero where there is none."""
+        new = list(dict.fromkeys(given for given in instructions if given not in self._instructions))
+        if new:
+            encoded = self.encoder.encode([None] * len(new), new).text
+            self._instructions |= zip(new, encoded.unbind(), strict=True)
+        found = torch.stack([self._instructions[given] for given in instructions])
+        for given in instructions:
+            self._instructions.move_to_end(given)
+        while len(self._instructions) > self.capacity:
+            self._instructions.popitem(last=False)
+        return found
+
+    def _with_images(self, images: Sequence[Image | None], texts: Sequence[str]) -> Features:
         digests = {at: _digest(image) for at, image in enumerate(images) if image is not None}
-        first = {digest: at for at, digest in reversed(digests.items()) if digest not in self._features}
+        first = {digest: at for at, digest in reversed(digests.items()) if digest not in self._images}
         missing = [image if at in first.values() else None for at, image in enumerate(images)]
         features = self.encoder.encode(missing, texts)
         for digest, at in first.items():
-            self._features[digest] = features.image[at].clone()
+            self._images[digest] = features.image[at].clone()
         for at, digest in digests.items():
-            self._features.move_to_end(digest)
-            features.image[at] = self._features[digest]
+            self._images.move_to_end(digest)
+            features.image[at] = self._images[digest]
             features.image_mask[at] = True
-        while len(self._features) > self.capacity:
-            self._features.popitem(last=False)
+        while len(self._images) > self.capacity:
+            self._images.popitem(last=False)
         return features
 
     def clear(self) -> None:
         """Forget every picture."""
-        self._features.clear()
+        self._images.clear()
 
 
 def _digest(image: Image) -> bytes:
@@ -109,7 +131,7 @@ class Retriever:
         self.fusion = fusion.to(device).eval()
         self.quantizer = quantizer.to(device).eval()
         self.decoder = decoder.to(device).eval()
-        self.image_features = ImageFeatureCache(self.encoder)
+        self.cache = FeatureCache(self.encoder)
         self.finder = CandidateSearch(decoder_for_search(self.decoder))
         self._ranker = None if ranker is None else ranker.to(device).eval()
         self._reader = reader
@@ -118,14 +140,16 @@ class Retriever:
     def encode(self, queries: Sequence[Query], kinds: Collection[Modality] = tuple(Modality)) -> EncodedQueries:
         """Read, encode and fuse b queries as one batch. kinds: that results can have."""
         watch, requests = Stopwatch(self.device, len(queries)), None
-        texts = [query_text(query.instruction, query.text) for query in queries]
+        asked = [(query.instruction, query.text) for query in queries]
         if self._reader is not None:
             with watch.stage("read"):
                 understood = self._reader.understand(queries, kinds)
-                texts, requests = [request.text for request in understood], self._requests(understood)
+                asked = [(request.instruction, request.text) for request in understood]
+                requests = self._requests(understood)
         with watch.stage("encode"):
             images = [query.image if isinstance(query.image, Image) else None for query in queries]
-            features = self.image_features.encode(images, texts)
+            instructions, texts = zip(*asked, strict=True)
+            features = self.cache.encode(images, texts, instructions)
             embeddings = features.embedding()
         with watch.stage("fuse"):
             z = self.fusion(features)
@@ -144,7 +168,7 @@ class Retriever:
         vectors = torch.zeros(len(readings), self.fusion.config.dim, device=self.device)
         if any(left_out):
             photo = self._reader.instruction(Modality.TEXT, "photo")
-            texts = [query_text(photo, text) if text else "" for text in left_out]
+            texts = [text and self.encoder.wording(photo, text)[0] for text in left_out]
             vectors = self.encoder.encode([None] * len(readings), texts).embedding()
         return Requests.of(readings, vectors)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from genius.encoding.features import EncoderFeatureCache, FeatureFiles, batched
+from genius.encoding.features import EncoderFeatureCache, EncoderInput, FeatureFiles, batched
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from tests.search.tiny import DIM, tiny_encoder, tiny_fusion
@@ -14,7 +14,7 @@ from tests.waiting import forked
 
 COLORS = ("red", "green", "blue", "white", "black")
 INPUTS = [
-    (color if number % 3 else None, [f"a {color} thing" if number % 2 or number % 3 == 0 else "", "again"])
+    EncoderInput(color if number % 3 else None, [f"a {color} thing" if number % 2 or number % 3 == 0 else "", "again"])
     for number, color in enumerate(COLORS)
 ]
 
@@ -38,7 +38,7 @@ def test_features_in_files_are_those_of_the_encoder(tmp_path):
     files = filled(tmp_path)
     for phrasing in (0, 1):
         expected = tiny_encoder().encode(
-            [path and open_path(path) for path, _ in INPUTS], [texts[phrasing] for _, texts in INPUTS]
+            [each.image and open_path(each.image) for each in INPUTS], [each.texts[phrasing] for each in INPUTS]
         )
         found = files.features(slice(None), phrasing)
         torch.testing.assert_close(found.image, expected.image, atol=2e-3, rtol=2e-3)
@@ -124,7 +124,8 @@ def test_an_input_whose_image_is_skipped_keeps_its_text(tmp_path, workers):
     files = FeatureFiles.create(tmp_path, len(INPUTS), 2, DIM, "source")
     files.fill(tiny_encoder(), INPUTS, without_green, 3, "test", workers=workers)
     expected = tiny_encoder().encode(
-        [None if path in (None, "green") else open_path(path) for path, _ in INPUTS], [texts[0] for _, texts in INPUTS]
+        [None if each.image in (None, "green") else open_path(each.image) for each in INPUTS],
+        [each.texts[0] for each in INPUTS],
     )
     assert files.masks[:, 0].tolist() == expected.image_mask.tolist()
     np.testing.assert_allclose(files.embedding, expected.embedding(), atol=2e-3)
@@ -181,14 +182,15 @@ def test_an_image_of_several_inputs_is_opened_once_and_a_known_one_never(tmp_pat
         opened.append(path)
         return open_path(path)
 
-    inputs = [("red", ["a"]), ("red", ["b"]), ("blue", ["c"]), ("green", ["d"]), ("red", ["e"])]
+    pictured = [("red", "a"), ("red", "b"), ("blue", "c"), ("green", "d"), ("red", "e")]
+    inputs = [EncoderInput(color, [text]) for color, text in pictured]
     encoder = tiny_encoder()
     green = encoder.encode([open_path("green")], [""]).image[0]
     known = EncoderFeatureCache(images=lambda paths: {path: green for path in paths if path == "green"})
     files = FeatureFiles.create(tmp_path, len(inputs), 1, DIM, "source")
     files.fill(encoder, inputs, counting, 2, "test", cache=known)
     assert sorted(opened) == ["blue", "red"]
-    expected = encoder.encode([open_path(path) for path, _ in inputs], [texts[0] for _, texts in inputs])
+    expected = encoder.encode([open_path(color) for color, _ in pictured], [text for _, text in pictured])
     torch.testing.assert_close(files.features(slice(None)).image, expected.image, atol=2e-3, rtol=2e-3)
 
 
@@ -219,7 +221,7 @@ def test_a_text_that_inputs_share_is_encoded_once(tmp_path, monkeypatch):
         return encode(images, texts)
 
     monkeypatch.setattr(encoder, "encode", counting)
-    inputs = [("red", ["find it", "look"]), ("blue", ["look", "find it"])]
+    inputs = [EncoderInput("red", ["find it", "look"]), EncoderInput("blue", ["look", "find it"])]
     files = FeatureFiles.create(tmp_path, len(inputs), 2, DIM, "source")
     files.fill(encoder, inputs, open_path, 2, "test")
     assert sorted(encoded) == ["Find it.", "Look."]

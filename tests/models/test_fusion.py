@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import torch
 
 from genius.models.encoder import Features
-from genius.models.fusion import FusionConfig
+from genius.models.fusion import Fusion, FusionConfig
 from tests.search.tiny import DIM, tiny_fusion
 
 
@@ -34,3 +36,13 @@ def test_fusion_is_the_published_formula():
 
 def test_the_default_sizes_are_the_published_ones():
     assert FusionConfig() == FusionConfig(dim=768, branch=2560, hidden=5120)
+
+
+@torch.inference_mode()
+def test_an_instruction_has_a_branch_of_its_own():
+    torch.manual_seed(0)
+    for branch in (16, 0):
+        fusion, given = Fusion(FusionConfig(DIM, branch, hidden=24, instruction=True)).eval(), features()
+        without = fusion(given)
+        torch.testing.assert_close(fusion(replace(given, instruction=torch.zeros(4, DIM))), without)
+        assert (fusion(replace(given, instruction=torch.randn(4, DIM))) - without).norm(dim=1).min() > 0.01

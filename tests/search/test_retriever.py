@@ -8,7 +8,7 @@ from PIL import Image
 from genius.evaluation.queries import encode
 from genius.schema import Query
 from genius.search.engine import Engine
-from genius.search.retriever import ImageFeatureCache
+from genius.search.retriever import FeatureCache
 from tests.search.tiny import publish_tiny_run, tiny_encoder
 
 
@@ -32,10 +32,10 @@ def passed(monkeypatch) -> list[int]:
 @torch.inference_mode()
 def test_features_are_those_of_the_encoder(passed):
     images, texts = [picture(0), None, picture(1), picture(0)], ["A dog.", "A cat.", "", "A boat."]
-    expected, cache = tiny_encoder().encode(images, texts), ImageFeatureCache(tiny_encoder())
+    expected, cache = tiny_encoder().encode(images, texts), FeatureCache(tiny_encoder())
 
     for _ in range(2):
-        found = cache.encode(images, texts)
+        found = cache.encode(images, texts, [""] * len(images))
         torch.testing.assert_close(found.image, expected.image)
         torch.testing.assert_close(found.text, expected.text)
         assert found.image_mask.tolist() == [True, False, True, True]
@@ -45,18 +45,18 @@ def test_features_are_those_of_the_encoder(passed):
 
 @torch.inference_mode()
 def test_the_pictures_that_were_not_used_for_longest_are_forgotten(passed):
-    cache = ImageFeatureCache(tiny_encoder(), capacity=2)
+    cache = FeatureCache(tiny_encoder(), capacity=2)
     for seed in (0, 1, 0, 2, 0, 1):
-        cache.encode([picture(seed)], [""])
+        cache.encode([picture(seed)], [""], [""])
     assert passed == [1, 1, 0, 1, 0, 1]
 
 
 @torch.inference_mode()
 def test_the_same_bytes_in_another_shape_are_another_picture(passed):
-    cache = ImageFeatureCache(tiny_encoder())
+    cache = FeatureCache(tiny_encoder())
     pixels = np.arange(1800, dtype=np.uint8).reshape(20, 30, 3)
     for shape in ((20, 30, 3), (30, 20, 3)):
-        cache.encode([Image.fromarray(pixels.reshape(shape))], [""])
+        cache.encode([Image.fromarray(pixels.reshape(shape))], [""], [""])
     assert passed == [1, 1]
 
 

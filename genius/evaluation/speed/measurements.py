@@ -29,7 +29,6 @@ from genius.search.candidates import SCANNED
 from genius.search.dense import flat_search
 from genius.search.engine import Engine
 from genius.search.retrieval import EncodedQueries
-from genius.texts import query_text
 
 CUT = 5  # k of the hit rate
 BATCH = 64  # queries searched together where time does not matter
@@ -168,7 +167,7 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
     GRACE's IDs random weights, so only the identifiers differ. Yields, after each size, all sizes so far. Raises
     UserError if the run has no text or no image.
     """
-    texts = [query_text(query.instruction, query.text) for query in text_queries(engine, options.seed)]
+    queries = text_queries(engine, options.seed)
     images = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
     if not len(images):
         raise UserError("no item of the run is an image, so text queries find none; name another run")
@@ -178,21 +177,22 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
     facts = {"batch": batch, "beams": options.beams, "millions": millions, "images": len(images)}
     note = NOTES["figure_4"].format(**facts)
 
-    def draw(count: int, number: int) -> list[str]:
-        """Other texts in each round."""
-        rows = np.random.default_rng((options.seed, number)).integers(len(texts), size=count)
-        return [texts[row] for row in rows]
+    def draw(count: int, number: int) -> list[Query]:
+        """Other queries in each round."""
+        rows = np.random.default_rng((options.seed, number)).integers(len(queries), size=count)
+        return [queries[row] for row in rows]
 
     @torch.inference_mode()
-    def encode(texts: list[str], fuse: bool) -> EncodedQueries:
-        """The embeddings of texts, and their fused features where a decoder reads them."""
-        features = engine.encoder.encode([None] * len(texts), texts)
+    def encode(drawn: list[Query], fuse: bool) -> EncodedQueries:
+        """The embeddings of queries, and their fused features where a decoder reads them."""
+        texts, instructions = [query.text for query in drawn], [query.instruction for query in drawn]
+        features = engine.encoder.encode([None] * len(drawn), texts, instructions)
         embeddings = features.embedding()
         return EncodedQueries(None, embeddings, engine.fusion(features) if fuse else embeddings)
 
-    def from_text(name: str, workload: Workload, items: int, folder: Path, fuse: bool) -> Callable[[list[str]], Any]:
+    def from_text(name: str, workload: Workload, items: int, folder: Path, fuse: bool) -> Callable[[list[Query]], Any]:
         search = SYSTEMS[name](Setup.build(workload, items, options.beams, folder)).search
-        return lambda texts: search(encode(texts, fuse))
+        return lambda drawn: search(encode(drawn, fuse))
 
     title = "The paper's Figure 4, queries per second by number of candidates"
     cells: dict[tuple[str, int], float] = {}
@@ -232,7 +232,8 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
     """What one person waits for: each stage, and whole searches. The pictures are random, and new in every round,
     because the engine remembers those that it has seen.
     """
-    encoder, device, text = engine.encoder, engine.device, query_text(INSTRUCTION, TEXT)
+    encoder, device = engine.encoder, engine.device
+    text, _ = encoder.wording(INSTRUCTION, TEXT)
     present, none = torch.ones(1, dtype=torch.bool), torch.zeros(0)
     encoded = engine.encode([Query(text=TEXT, instruction=INSTRUCTION)])
 
