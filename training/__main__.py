@@ -1,7 +1,8 @@
-"""Train a run from a collection: encoder, features, quantizer, decoder, index.
+"""Train a run from a collection: encoder, features, quantizer, decoder, index; and a reader, if the run needs one.
 
     python -m training COLLECTION RUN [--preset small|toy|photos|shipped|paper|paper-text]
 
+A run whose encoder reads instructions apart from texts needs a reader: its embeddings do not say what is asked for.
 A killed command resumes after its last epoch when you run it again. Each stage is also a command of its own, e.g.
 python -m training.decoder COLLECTION RUN. To use several GPUs or hosts, start it by:
 accelerate launch -m training COLLECTION RUN.
@@ -10,9 +11,10 @@ accelerate launch -m training COLLECTION RUN.
 from genius.collections.mbeir import Collection
 from genius.errors import exit_on_user_error
 from genius.run import Run
-from training import index
+from training import index, reader
 from training.command_line import Arguments, parse_arguments, print_done
-from training.distributed import broadcast_object
+from training.distributed import barrier, broadcast_object, is_main
+from training.presets import reads_apart
 from training.stage import STAGES, only_trainer, pending_stages, run_stage
 
 
@@ -26,6 +28,10 @@ def train(arguments: Arguments) -> None:
     with only_trainer(arguments.run):
         for name in broadcast_object(pending_stages(arguments)):
             run_stage(name, STAGES[name].train, arguments)
+    run = Run(arguments.run)
+    if is_main() and reads_apart(run) and not run.is_current(reader.PART):
+        reader.train(arguments.collection, arguments.run, arguments.device, arguments.settings.seed)
+    barrier()
     for name, stage in Run(arguments.run).manifest["stages"].items():
         print(f"{name:10s} {stage['seconds']:8.0f} s")
     print_done(arguments.run)

@@ -13,7 +13,7 @@ from genius.evaluation.arguments import add_device, add_seed
 from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, remove_folder, write_json, written_aside
 from genius.run import Run, is_run
-from training import maps, names, ranker, reader
+from training import maps, names, ranker
 from training.__main__ import train
 from training.command_line import Arguments, print_done
 from training.settings import Settings
@@ -41,13 +41,11 @@ def make_run(
     build: Callable[[Path], Iterable[object]],
     about: dict[str, Any],
     add_files: Callable[[Path], object],
-    reads: bool = False,
 ) -> None:
     """Build the collection, train beside it and ship; steps that are done are skipped.
 
     build: write the collection, and return lines to print. about: what the page says about the run. add_files: write
-    what this run alone has. reads: with a reader of requests. Raises UserError, before it starts, if the destination is
-    not a run.
+    what this run alone has. Raises UserError, before it starts, if the destination is not a run.
     """
     if destination.exists() and not is_run(destination):
         raise UserError(f"{destination} exists and is not a run; name another directory or remove it first")
@@ -56,8 +54,7 @@ def make_run(
             print(line)
     run = collection.with_name("run")
     train(Arguments(collection, run, preset, settings, device))
-    adding = {"ranker": ranker.train, **({"reader": reader.train} if reads else {}), "maps": maps.draw}
-    further = {part: partial(add, collection) for part, add in adding.items()}
+    further = {part: partial(add, collection) for part, add in (("ranker", ranker.train), ("maps", maps.draw))}
     for part, make in {**further, "names": names.name_codes}.items():  # what a shipped run has beyond the stages
         if not Run(run).is_current(part):
             make(run, device)

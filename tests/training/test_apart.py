@@ -12,8 +12,9 @@ from genius.models.encoder import Encoder
 from genius.run import Run
 from genius.schema import Query
 from genius.search.engine import Engine
-from tests.training.tiny import TINY, train_stage
+from tests.training.tiny import TINY, arguments, train_stage
 from tests.training.tiny_towers import INSTRUCTIONS, locked_settings
+from training import __main__ as pipeline
 from training import encoder as encoder_stage
 from training.optimization import contrastive_loss
 from training.pairs import CandidateTable
@@ -106,3 +107,13 @@ def test_swapped_instructions_are_refused(settings, colors, tmp_path):
     swapped = replace(settings, encoder=replace(settings.encoder, modality_weight=0.5))
     with pytest.raises(UserError, match=r"set encoder\.modality_weight to 0"):
         train_stage("encoder", colors, tmp_path / "run", swapped)
+
+
+def test_such_a_run_gets_a_reader_and_another_does_not(trained, settings, colors, monkeypatch):
+    asked = []
+    monkeypatch.setattr(pipeline.reader, "train", lambda root, run, *_: asked.append(run))
+    pipeline.train(arguments(colors, trained.path, settings))
+    assert asked == [trained.path]
+    monkeypatch.setattr(pipeline, "reads_apart", lambda run: False)
+    pipeline.train(arguments(colors, trained.path, settings))
+    assert asked == [trained.path]

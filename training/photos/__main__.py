@@ -56,7 +56,7 @@ def make(data: Path, destination: Path, work: Path, settings: Settings, device: 
     """
     build = partial(build_photo_collection, data)
     given = destination, work / "photographs", "photos", settings, device, build, ABOUT
-    make_run(*given, partial(add_files, data=data), reads=True)
+    make_run(*given, partial(add_files, data=data))
 
 
 def add_files(run: Path, data: Path) -> None:
