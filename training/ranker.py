@@ -34,6 +34,7 @@ from genius.run import BUILT_FROM, Run, expect_run
 from genius.schema import RANKER_PARTS, Modality, SearchOptions
 from genius.search.candidates import Candidates, CandidateSearch
 from genius.search.engine import batch_size
+from genius.search.request_reader import sure_of
 from genius.search.rerank import ranker_parts
 from genius.trie.ids import pack
 from genius.trie.pool import Pool
@@ -42,6 +43,7 @@ from training.command_line import parse_run
 from training.distributed import run_alone
 from training.features import FeatureSet
 from training.pairs import CandidateTable, Pairs, unseen_queries
+from training.reader import PART as READER
 from training.stage import only_trainer, recorded_settings
 
 PART = "ranker"
@@ -198,20 +200,26 @@ def search_validation_queries(
     codes: np.ndarray,
     chosen: np.ndarray,
 ) -> CandidateLists:
-    """Search for the chosen validation queries; lists without a target among them are left out."""
+    """Search for the chosen validation queries; lists without a target among them are left out.
+
+    Where the run has a reader, the modality that a query asks for is known, as in searches.
+    """
     device, modalities = quantizer.codebook_0.device, data.candidates.modalities
     pool = Pool.build(pack(codes, quantizer.config.code_sizes), quantizer.config.code_sizes, device=device)
     search, weight = CandidateSearch(IncrementalDecoder(decoder)), decoder.config.decoder_weight
     embeddings, fused = data.candidate_files.embedding, data.query_files.fused(run.digest("fusion"))
     normalize = run.manifest.get("normalize_embeddings", False)
     cuts = np.array([headline_cut(dataset) for dataset in data.pairs.datasets])
+    has_reader = run.has(READER) and quantizer.config.modality_code == "forced"
+    wanted = modalities[data.pairs.positives[data.pairs.offsets[:-1]]]
     check_enough(len(chosen))
 
     def search_batch(batch: np.ndarray) -> tuple[Candidates, Tensor, np.ndarray]:
         z = torch.from_numpy(fused[batch, 0].astype(np.float32)).to(device)
         query_embeddings = torch.from_numpy(data.query_files.embedding[batch].astype(np.float32)).to(device)
-        _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight)
-        given = search.first_codes(z, pool), pool.table, embeddings, modalities, query_embeddings, z, normalize
+        kinds = torch.from_numpy(sure_of(wanted[batch])).to(device) if has_reader else None
+        _, candidates = search.search(z, pool, beams=BEAMS, decoder_weight=weight, kinds=kinds)
+        given = search.first_codes(z, pool, kinds), pool.table, embeddings, modalities, query_embeddings, z, normalize
         parts = ranker_parts(ranker.to(device), search.codewords, candidates, *given)
         is_target = data.pairs.positive_mask(batch, candidates.row)[candidates.query, np.arange(len(candidates.row))]
         return candidates, parts.cpu(), is_target

@@ -123,13 +123,19 @@ class RequestReader:
         return known.get(f"{asking} {name}") or known.get(f"{asking} {NEXT_BEST.get(name, '')}", "")
 
 
+def sure_of(modalities: np.ndarray) -> np.ndarray:
+    """Modalities of results (b,) -> (b, 3) log-probabilities where there is little doubt."""
+    table = np.full((len(modalities), len(Modality)), (1 - CHOSEN) / (len(Modality) - 1), dtype=np.float32)
+    table[np.arange(len(modalities)), modalities] = CHOSEN
+    return np.log(table)
+
+
 def kind_log_probs(readings: Sequence[Reading | None]) -> np.ndarray:
     """(b, 3) log-probabilities of the modalities of results; 0 where the words were not read."""
     table = np.zeros((len(readings), len(Modality)), dtype=np.float32)
     for row, reading in zip(table, readings, strict=True):
         if reading is not None and reading.chosen:
-            row[:] = np.log((1 - CHOSEN) / (len(Modality) - 1))
-            row[reading.modality] = np.log(CHOSEN)
+            row[:] = sure_of(np.array([reading.modality]))
         elif reading is not None:
             shares = np.full(len(Modality), LEAST)
             for name, probability in reading.probabilities.items():

@@ -55,6 +55,19 @@ def test_too_few_validation_queries_are_refused_and_nothing_changes(path, collec
     assert (path / "manifest.json").read_bytes() == before
 
 
+def test_a_ranker_learns_among_what_a_search_shows_where_the_run_reads_requests(path, collection, monkeypatch):
+    monkeypatch.setattr(ranker, "MIN_QUERIES", 5)
+    fitted: list[CandidateLists] = []
+    monkeypatch.setattr(ranker, "fit", lambda model, lists: fitted.append(lists))
+    kinds = {}
+    for part in ("reader", "encoder"):  # which the run has not, and has
+        monkeypatch.setattr(ranker, "READER", part)
+        ranker.train(collection.root, path, "cpu")
+        lists = fitted[-1]
+        kinds[part] = [len(set(lists.modality[lists.query == query].tolist())) for query in range(len(lists.row))]
+    assert max(kinds["reader"]) > 1 and set(kinds["encoder"]) == {1}
+
+
 def test_the_part_that_decides_gets_the_weight():
     given, model = lists(), Ranker(RankerConfig(1))
 
