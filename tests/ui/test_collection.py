@@ -135,17 +135,24 @@ def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "headers", [{"x-forwarded-for": "192.0.2.1"}, {"via": "1.1 proxy"}, {"x-forwarded-host": "a.b"}]
+    "headers",
+    [
+        {"host": "localhost:7860", "x-forwarded-for": "192.0.2.1"},
+        {"host": "127.0.0.1:7860", "via": "1.1 proxy"},
+        {"host": "[::1]:7860", "x-forwarded-host": "a.b"},
+        {"host": "192.0.2.1:7860"},  # as a forwarded port leaves it
+        {"host": ""},
+    ],
 )
-def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy(headers):
-    scope = {"method": "POST", "path": "/gradio_api/upload", "headers": [(b"host", b"127.0.0.1")]}
+def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy_or_another_address(headers):
+    scope = {"method": "POST", "path": "/gradio_api/upload", "headers": [(b"host", b"127.0.0.1:7860")]}
     passed_on = scope | {"headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
     for own, most in ((True, MAX_UPLOAD), (False, MAX_EDITOR_UPLOAD)):
         guard = Guard(None, Policy(editable=True, own=own))
         assert (guard.max_body(scope), guard.max_body(passed_on)) == (MAX_EDITOR_UPLOAD, most)
         form = SimpleNamespace(editor=SimpleNamespace(copy=own or None))
-        assert EditingForm.editor_for(form, SimpleNamespace(headers={})) is form.editor
-        with pytest.raises(UserError, match="A proxy serves") if own else nullcontext():
+        assert EditingForm.editor_for(form, SimpleNamespace(headers={"host": "localhost:7860"})) is form.editor
+        with pytest.raises(UserError, match="only be changed on the machine") if own else nullcontext():
             EditingForm.editor_for(form, SimpleNamespace(headers=headers))
 
 
