@@ -155,6 +155,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         hosting = Hosting(*listening, logins, policy, options.max_queue, options.drain_seconds, options.mcp)
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
-        unanswered = server.wait()
-    if unanswered:
-        os._exit(0)  # threads that still compute would end with a crash
+        still_computing = server.wait()
+    if still_computing:
+        os._exit(0)
