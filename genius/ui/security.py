@@ -1,7 +1,7 @@
 """Who may open and change the page, and what the server refuses before Gradio sees it.
 
 Gradio reads requests of any size, answers any origin and any name, and lets a client guess passwords as fast as it
-can. `Guard` is the outermost layer: it limits the size of a request and what a client uploads, checks the Host and
+can. `Guard` stands before all of it: it limits the size of a request and what a client uploads, checks the Host and
 Origin headers, slows down logins, and keeps the login cookie to this site. This module is free of Gradio, so that wrong
 arguments of the command line are reported before anything slow is loaded.
 """
