@@ -80,11 +80,14 @@ def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
 
 
 def checked_queries(queries: Iterable[Query]) -> list[Query]:
-    """The queries with their pictures opened. Raises UserError for one that cannot be searched by."""
+    """The queries with their pictures opened, and an empty text where nothing of it is seen.
+
+    Raises UserError for one that cannot be searched by.
+    """
     checked = [with_picture(query) for query in queries]
     for query in checked:
         check_query(query)
-    return checked
+    return [query if normalize_text(query.text) else replace(query, text="") for query in checked]
 
 
 def with_picture(query: Query) -> Query:
