@@ -92,8 +92,9 @@ def endpoints(context: Context) -> list[Callable]:
         """Search with words, a picture or both: generate IDs and scan them all, then rank the items.
 
         Returns hits, best first, with the log-probability of each of their codes and the items that show the same
-        photograph, generated IDs, the query's own codes, the probability of each first code, times, how the words were
-        read, and the instruction that was used.
+        photograph, a word for how well they match (good, fair or weak), notes on what was not read as it may be meant,
+        generated IDs, the query's own codes, the probability of each first code, times, how the words were read, and
+        the instruction that was used.
 
         text: what is wanted, in your own words: similar, the same in red, a street without cars, what is this. picture:
         a PNG, JPEG or WebP file. instruction: what kind of result is wanted, where the text is to say what is sought
@@ -109,7 +110,11 @@ def endpoints(context: Context) -> list[Callable]:
         query = Query(text, image, used, reading)
         with record_search(query, engine.resolved(options).mode):
             (result,) = engine.search([query], options)
-        return search_fields(result) | {"modality_probabilities": _modality_probabilities(result), "instruction": used}
+        return search_fields(result) | {
+            "modality_probabilities": _modality_probabilities(result),
+            "instruction": used,
+            "notes": context.notes(query, result, added),
+        }
 
     def item(id: str) -> dict:
         """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source.
