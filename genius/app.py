@@ -136,7 +136,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         own = is_loopback(options.host) and not (
             logins or options.root_path or options.allowed_host or options.embed_in
         )
-        working = runs if own and not options.editable else []  # those of which visitors change a working copy
+        # those of which visitors change a working copy
+        working = runs if own and not options.editable else []
         copies = {run: folders.enter_context(folder_for_copy(run)) for run in working}
 
         def load(run: Path) -> Page:

@@ -98,7 +98,7 @@ def test_requirements_are_those_of_the_package_and_its_extras():
 
 
 def test_wherever_torch_comes_from_the_index_for_cpus_torchvision_does_too():
-    """That of PyPI needs the CUDA libraries of PyPI's torch, and cannot be imported without them."""
+    """That of PyPI needs the CUDA libraries of PyPI's torch, or it cannot be imported."""
     workflows = (ROOT / ".github/workflows").glob("*.yml")
     for file in (ROOT / "README.md", *workflows):
         installs = re.findall(r"pip install (.*) --index-url \S+/whl/cpu\b", file.read_text())

@@ -18,8 +18,9 @@ CLEAR = """
     un una unos unas está están qué cómo dónde cuál también desde hasta hacia muy pero
     une avec dans cette très où leur sont quel quelle
     um uma umas com não muito você sua numa
-    ein eine einer einem einen eines kein keine keiner keinem keinen und oder mit ohne auf für vom zum zur bei
-    aus nach der dem das hinter neben zwischen ist sind nicht auch wie ich ihr zwei sich durch gegen beim
+    ein eine einer einem einen eines kein keine keiner keinem keinen und oder mit ohne auf für vom
+    zum zur bei aus nach der dem das hinter neben zwischen ist sind nicht auch wie ich ihr zwei sich
+    durch gegen beim
     degli delle dello nel nella nei negli nelle sul sui senza sono è più molto questo questa anche
     het een zonder voor naar uit naast tussen niet geen zijn ook waar deze
     dari untuk dengan tanpa itu tidak bukan adalah sebuah seekor seorang dalam oleh sedang

@@ -4,9 +4,10 @@
     print(health("ids.csv", labels="category"))
 
 A table is a CSV, TSV, JSONL or Parquet file or a data frame with a column of names (`id`, `item`, …, else the first)
-and one column `codes` (a list, or a text such as `12 7 255`, `12-7-255` or `<a_12><b_7><c_255>`) or a column for each
-level (`c0`, `code_1`, …); a JSON object of names and codes, or list of codes; or an array (n, M), also in a .npy file,
-whose rows are the items. A token that names its level, as `<s0_12><s1_7>` do, must stand at that place.
+and one column `codes` (a list, or a text such as `12 7 255`, `12-7-255` or `<a_12><b_7><c_255>`) or
+a column for each level (`c0`, `code_1`, …); a JSON object of names and codes, or a list of codes; or
+an array (n, M), also in a .npy file, whose rows are the items. A token that names its level, as
+`<s0_12><s1_7>` do, must stand at that place.
 
 Shapes: n items, M levels.
 """
@@ -178,7 +179,10 @@ def _split(text: str) -> list[str]:
 
 
 def _code(token: Any, row: int) -> tuple[str, int]:
-    """What precedes the code in a token, such as `s0` in `s0_12`, and the code. Raises ValueError for what is none."""
+    """What precedes the code in a token, such as `s0` in `s0_12`, and the code.
+
+    Raises ValueError for what is no code.
+    """
     if isinstance(token, str) and (match := TOKEN.fullmatch(token.strip("<|>"))):
         return (match[1] or "").lower(), int(match[2])
     whole = isinstance(token, int) or (isinstance(token, float) and token.is_integer())

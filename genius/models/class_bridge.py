@@ -94,10 +94,11 @@ def entry_text(name: str, synonyms: list[str], definition: str) -> str:
 
 
 def classes_of(tower: Any) -> str:
-    """timm's name of the classes that a tower's classifier tells apart; empty for none, or for classes without names.
+    """timm's name of the classes that a tower's classifier tells apart; empty for none, or for
+    classes without names.
 
-    Their number is not enough: the tower's configuration must say so, by the names of all classes or else by the tag
-    of its weights, such as augreg_in21k_ft_in1k.
+    Their number is not enough: the tower's configuration must say so, by the names of all classes or
+    else by the tag of its weights, such as augreg_in21k_ft_in1k.
     """
     labels = infer_imagenet_subset({"num_classes": getattr(tower.get_classifier(), "out_features", 0)})
     if labels is None:

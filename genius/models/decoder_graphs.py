@@ -50,8 +50,8 @@ def record_kernels(compute: Callable[[], Results], device: torch.device) -> tupl
 
 
 class GraphedDecoder(IncrementalDecoder):
-    """An IncrementalDecoder for a GPU, with the MAX_GRAPHS graphs that were used last. Without graphs, and with a
-    warning, where they cannot be recorded."""
+    """An IncrementalDecoder for a GPU, with the MAX_GRAPHS graphs that were used last. Without
+    graphs, and with a warning, where they cannot be recorded."""
 
     def __init__(self, decoder: IDDecoder, record: Callable = record_kernels):
         """record: as `record_kernels`."""
@@ -99,7 +99,7 @@ class GraphedDecoder(IncrementalDecoder):
         return found[1].clone()
 
     def _run(self, key: Key, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Results | None:
-        """The results by a graph, which is recorded if it is new; None if it cannot be, or has no room."""
+        """The results by a graph, recorded if it is new; None if it cannot be, or has no room."""
         if key not in self._graphs:
             if not self._make_room(key):
                 return None
@@ -117,8 +117,9 @@ class GraphedDecoder(IncrementalDecoder):
         return graph.results
 
     def _make_room(self, key: Key) -> bool:
-        """Forget graphs for a new one, the least recently used first, with all that continue from its results, as these
-        will lie elsewhere when it is recorded again. False if those of the search itself need all the room."""
+        """Forget graphs for a new one, the least recently used first, with all that continue from
+        its results, as these will lie elsewhere when it is recorded again. False if the graphs of
+        the search itself need all the room."""
         while len(self._graphs) >= self._room:
             oldest = next((known for known in self._graphs if known != key[: len(known)]), None)
             if oldest is None:

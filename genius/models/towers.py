@@ -9,6 +9,7 @@ import json
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import timm
 import torch
@@ -72,8 +73,9 @@ def image_tower(name: str) -> nn.Module:
     """A pretrained timm model in eval mode, with its classifier if the weights have one.
 
     name: an installed package; a timm model, such as tf_efficientnet_lite2 or hf-hub:timm/tf_efficientnet_lite2.in1k;
-    a folder with timm's config.json and weights; or ARCHITECTURE:FILE, a timm architecture and its weights, or
-    ARCHITECTURE.TAG:FILE, such as resnet50.a1_in1k:FILE, if they were trained as timm's of this tag.
+    a folder with timm's config.json and weights; or ARCHITECTURE:FILE, a timm architecture and its
+    weights, or ARCHITECTURE.TAG:FILE, such as resnet50.a1_in1k:FILE, if these were trained as timm's
+    of this tag.
     Raises UserError that says what to install if there is no such tower, or why it cannot be loaded.
     """
     is_package = name.replace("-", "_") == IMAGE_PACKAGE.name
@@ -91,7 +93,7 @@ def image_tower(name: str) -> nn.Module:
     try:
         with quiet_hub():
             if separator and is_model(architecture):
-                model = timm.create_model(architecture)
+                model: Any = timm.create_model(architecture)
                 if "." not in architecture:  # timm's own tag says nothing of these weights
                     model.pretrained_cfg["tag"] = ""
                 load_checkpoint(model, file, weights_only=True)

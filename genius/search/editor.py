@@ -29,9 +29,9 @@ NAME = re.compile(r"\w[\w-]{0,63}")
 
 @contextmanager
 def folder_for_copy(run: Path) -> Iterator[Path]:
-    """A folder for a working copy of this run, which is deleted at the end: beside the run, so that the copy takes no
-    space where the disk has hard links; if nothing can be written there, among temporary files. What killed programs
-    have left beside the run is deleted first."""
+    """A folder for a working copy of this run, which is deleted at the end: beside the run, so that
+    the copy takes no space where the disk has hard links; if nothing can be written there, among
+    temporary files. What killed programs have left beside the run is deleted first."""
     run = run.resolve()
     with ExitStack() as stack:
         try:

@@ -133,8 +133,11 @@ class Guard:
         return is_address(name) or name in ("localhost", *self.policy.hosts)
 
     def same_site(self, origin: str, headers: Headers) -> bool:
-        """Whether the page that sends the request is ours, or of a site that may embed ours. Another port of an address
-        is another program; a proxy may know a name of --allowed-host under any port."""
+        """Whether the page that sends the request is ours, or of a site that may embed ours.
+
+        Another port of an address is another program. A name of --allowed-host counts under any port,
+        as a proxy may have its own.
+        """
         if origin in self.policy.origins:
             return True
         origin_site = parse_host(origin.partition("://")[2])
@@ -215,8 +218,8 @@ class Exchange:
         await self._send(message)
 
     def count_login(self, status: int) -> None:
-        """Count a failed login before it is answered. Whoever sent many at once learns no more of them than of as many
-        in turn, not even which succeeded."""
+        """Count a failed login before it is answered. Whoever sent many at once learns no more of
+        them than of as many in turn, not even which succeeded."""
         client, failed = client_of(self.scope), self.guard.failed_logins
         if failed.exhausted(client):
             self.refusal = too_many_logins()
@@ -268,8 +271,9 @@ def is_agent(scope: Scope) -> bool:
 
 
 def is_passed_on(headers: Mapping[str, str]) -> bool:
-    """Whether a proxy passed a request on, or it was sent to another address than a loopback one, so that its sender
-    may be anybody. One who forges the Host header through a forwarded port cannot be told from the owner."""
+    """Whether a proxy passed a request on, or it was sent to another address than a loopback one, so
+    that its sender may be anybody. One who forges the Host header through a forwarded port cannot be
+    told from the owner."""
     host = parse_host(headers.get("host") or "").hostname or ""
     proxied = any(name in headers for name in ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host"))
     return proxied or not is_loopback(host)

@@ -128,8 +128,10 @@ class Server:
 
     def wait(self) -> bool:
         """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has answered what it had
-        accepted, if the signal raises SystemExit (app.py). Returns whether threads still compute, which the
-        interpreter would wait for at its end, or crash."""
+        accepted, if the signal raises SystemExit (app.py).
+
+        Returns whether threads still compute, for which the interpreter would wait, or crash.
+        """
         unanswered = 0
         try:
             while not self._ended.wait(WAKE_SECONDS):
