@@ -84,10 +84,10 @@ def named(source: str) -> tuple[str, Path]:
     A folder in another script becomes `photos`. Raises UserError if NAME has no such character, or there is no folder.
     """
     name, equals, folder = source.rpartition("=")
-    is_path = not equals or Path(source).exists()
+    is_path = not equals or os.path.exists(source)
     if is_path:
         path = Path(os.path.realpath(source))
-        name, folder = path.name if path.is_dir() else path.stem, source
+        name, folder = path.name if os.path.isdir(path) else path.stem, source
     if not folder:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_path

@@ -4,23 +4,26 @@ The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `
 Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
 """
 
+import os
 import posixpath
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections.arrow import MANIFEST, Batch, dataset_batches, unpack
+from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, open_parquet, unpack
 from genius.collections.encodings import code_page_note, decoded
+from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
-from genius.collections.listing import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
-from genius.collections.tables import KARPATHY, Cells, names_images, table_rows
+from genius.collections.listing import ARCHIVES, UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
+from genius.collections.tables import KARPATHY, names_images, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
@@ -59,6 +62,15 @@ class ComposedPair:
     line: int
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of the table, or of tables that are read together."""
+
+    table: str  # relative to the source's folder
+    inside: PurePosixPath | None = None  # that its paths are relative to; None: the file's folder
+    split: str | None = None  # of its rows
+
+
 @dataclass(frozen=True)
 class Source:
     """The records of a folder of images."""
@@ -84,29 +96,35 @@ class Source:
 
 def read_source(root: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
+    _check(root)
     if batches := dataset_batches(root):
         return _unpacked(batches, root)
-    chosen = [root.name] if root.is_file() and root.suffix.lower() in TABLES else []
+    chosen = root.name if _is_table(root) else ""
     root = root.parent if chosen else root
-    if not root.is_dir():
-        raise UserError(f"{root} is not a folder of images, nor a table of them ({', '.join(TABLES)})")
-    folder, notes = Folder(root), list[str]()
-    tables = chosen or _find_tables(root, folder)
-    texts = {PAIRS, *tables}  # files that are used, besides images
-    records, missing = list[Record](), list[Record]()
-    for name in tables:
-        rows = table_rows(root / name, notes, folder.names_picture)
-        records += _merge(folder, root / name, rows, missing, notes, PurePosixPath(name).parent)
-    table = root / tables[0] if tables else None
+    folder = Folder(root)
+    notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (len(folder.notes) > 1)
+    parts = _parts(folder, [chosen]) if chosen else _find_tables(folder, notes)
+    texts = {PAIRS, *(part.table for part in parts)}  # files that are used, besides images
+    rows, there = list[Record](), set[str]()
+    said: dict[tuple[str, str | None], list[str]] = {}  # of several parts of a split what is noted of the last
+    for part in parts:
+        said[part.table if part.inside is None else "", part.split] = own = list[str]()
+        rows += _described(folder, part, there, own)
+    notes += chain.from_iterable(said.values())
+    records = _merged(rows, there)
+    missing = [record for record in records if record.image not in there]
+    records = [record for record in records if record.image in there]
+    table = root / parts[0].table if parts else None
     if table is None:
         records = [Record(id=path, image=path, line=0) for path in folder.images]
         texts |= _read_captions(folder, records, notes)
-        for name in [name for name in folder.files if name.lower().endswith(TABLES)][:1]:
+        for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
             notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
-    lost = [folder.missing(record.image, record.line) for record in missing]
+    lost = [folder.missing(record.image, record.line, bool(record.captions)) for record in missing]
     others = [*lost, *folder.unused({record.image for record in records}, texts)]
     if lost and not records:
-        raise UserError(f"{table}: none of the pictures that it names is there; the first: {lost[0].detail}")
+        first = folder.missing(missing[0].image, missing[0].line, False).detail
+        raise UserError(f"{table}: none of the pictures that it names is there; the first: {first}")
     if table is not None and not records:
         raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
     if not records:
@@ -116,6 +134,29 @@ def read_source(root: Path) -> Source:
     pairs = root / PAIRS
     composed = list(_composed_pairs(pairs, [*records, *missing])) if pairs.is_file() else []
     return Source(root, table, records, composed, others, missing, list(dict.fromkeys(notes)))
+
+
+def _check(root: Path) -> None:
+    """Raises UserError for what is neither a folder that can be read nor a table."""
+    if root.parts[:1] == (HUB,):
+        return
+    try:
+        root.stat()
+    except FileNotFoundError:
+        raise UserError(f"{root} is missing; name a folder of images, or a table of them") from None
+    except OSError as error:
+        raise UserError(f"{root} cannot be read ({error.strerror})") from None
+    if not os.access(root, os.R_OK | os.X_OK * root.is_dir()):
+        raise UserError(f"{root} cannot be read (Permission denied); name one that you may read")
+    if root.is_dir() or _is_table(root):
+        return
+    suffix = root.suffix.lower() if root.is_file() else ""
+    advice = f"name a folder of images, or a table of them ({', '.join(TABLES)})"
+    if suffix in ARCHIVES:
+        advice = "unpack it, and name the folder with its files"
+    if suffix in IMAGES:
+        advice = "name the folder that holds it"
+    raise UserError(f"{root} is not a folder; {advice}")
 
 
 def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
@@ -131,25 +172,73 @@ def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
     return replace(source, unpacked=folder)
 
 
-def _find_tables(root: Path, folder: Folder) -> list[str]:
-    """The table of a folder, or those in its folders."""
-    if "manifest.jsonl" in folder:
-        return ["manifest.jsonl"]
-    files = [name for name in sorted(folder.files) if name != PAIRS]
-    here = [name for name in files if "/" not in name]
-    tables = [name for name in here if name.lower().endswith(TABLES)]
+def _is_table(path: Path) -> bool:
+    """Whether it is a file that may be a table, or a folder of parts, as Spark writes a table."""
+    suffix = path.suffix.lower()
+    return suffix in TABLES and (path.is_file() or any(path.glob(f"[!.]*{suffix}")))
+
+
+def _find_tables(folder: Folder, notes: list[str]) -> list[Part]:
+    """The table of a folder, or those in its folders. Raises UserError if one of several must be chosen."""
+    if MANIFEST in folder:
+        return _parts(folder, [MANIFEST])
+    here = sorted({name.split("/")[0] for name in folder.files} - {PAIRS})
+    verdicts = {  # by name, see names_images
+        name: {names_images(folder.root / part.table, folder.names_picture) for part in _parts(folder, [name])}
+        for name in here
+        if _is_table(folder.root / name)
+    }
+    tables = [name for name, verdict in verdicts.items() if True in verdict]
     karpathy = [name for name in here if name in KARPATHY]
     if not tables and len(karpathy) == 1:
-        return karpathy
+        tables = karpathy
     if not tables:
-        others = [name for name in here if name.lower().endswith((".txt", ".json"))]
-        tables = [name for name in others if names_images(root / name, folder.names_picture)]
-    if len(tables) > 1:
+        stems = {image.rpartition(".")[0] for image in folder.images} | set(folder.images)
+        others = (name for name in here if name.lower().endswith((".txt", ".json")) and name in folder)
+        others = (name for name in others if name.rpartition(".")[0] not in stems)  # which belong to one picture
+        tables = [name for name in others if names_images(folder.root / name, folder.names_picture)]
+    tables = tables or [name for name, verdict in verdicts.items() if None in verdict]
+    parts = _parts(folder, tables)
+    if len(tables) > 1 and not _are_one(folder.root, parts):
         raise UserError(
-            f"{root} has several tables ({', '.join(tables)}); keep one, or rename the right one to manifest.jsonl"
+            f"{folder.root} has several tables ({', '.join(tables)}); keep one, or rename the right one to {MANIFEST}"
         )
-    inner = [name for name in files if PurePosixPath(name).name in METADATA]
-    return tables or inner
+    if unread := [name for name in verdicts if name not in tables]:
+        more = f" and {len(unread) - 1:,} more" * (len(unread) > 1)
+        notes.append(f"{unread[0]}{more}: not read, because most rows name no picture that is here")
+    inner = [Part(name) for name in sorted(folder.files) if PurePosixPath(name).name in METADATA]
+    return parts or inner
+
+
+def _parts(folder: Folder, tables: Sequence[str]) -> list[Part]:
+    """The files of tables; several with names such as train.csv are the splits of one."""
+    splits = {name: _split_of(name) if len(tables) > 1 else None for name in tables}
+    if not all(splits.values()):
+        splits = dict.fromkeys(tables)
+    inner = {  # of tables that are folders
+        name: [
+            file for file in sorted(folder.files) if file.rpartition("/")[0] == name and _is_table(folder.root / file)
+        ]
+        for name in tables
+        if name not in folder
+    }
+    return [Part(file, PurePosixPath(), splits[name]) for name in tables for file in inner.get(name, [name])]
+
+
+def _split_of(table: str) -> str | None:
+    """The split that the name of a table begins or ends with: train-00000-of-00002.parquet, captions_val2017.json."""
+    words = re.findall("[a-z]+", PurePosixPath(table).stem.lower()) or [""]
+    return SPLIT_NAMES.get(words[0]) or SPLIT_NAMES.get(words[-1])
+
+
+def _are_one(root: Path, parts: Sequence[Part]) -> bool:
+    """Whether tables are the splits of one, or Parquet files with the same columns, as programs divide a large one."""
+    splits = [part.split for part in parts]
+    if all(splits) and len(set(splits)) == len(splits):
+        return True
+    if any(Path(part.table).suffix.lower() != ".parquet" for part in parts):
+        return False
+    return len({tuple(open_parquet(root / part.table).schema_arrow.names) for part in parts}) == 1
 
 
 def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
@@ -175,15 +264,11 @@ def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> s
     return texts
 
 
-def _merge(
-    folder: Folder, table: Path, rows: Iterable[Cells], missing: list[Record], notes: list[str], inside: PurePosixPath
-) -> list[Record]:
-    """One record per image, in the order of the table; further rows for an image add captions.
-
-    missing: gets the records whose images are not there. inside: the folder that its paths are relative to; one named
-    train, val or test is the split of its images.
-    """
-    rows = list(rows)
+def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) -> list[Record]:
+    """A record for each row of a table. there: gets the images that are there."""
+    table = folder.root / part.table
+    inside = PurePosixPath(part.table).parent if part.inside is None else part.inside
+    rows = list(table_rows(table, notes, folder.names_picture))
     names = [str(next(iter(validate(IMAGE_CELLS, table, number, image).values()))) for number, image, _, _ in rows]
     files = [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
     if not any(files):
@@ -192,34 +277,44 @@ def _merge(
             notes.append(
                 f"{table.name}: its pictures are looked up by name in all folders; the first: {name} is {file}"
             )
-    by_image: dict[str, Record] = {}
-    ids: set[str] = set()
-    for (number, _, texts, row), name, file in zip(rows, names, files, strict=True):
-        record = _record(table, number, file or name or f"(line {number})", texts, row, inside)
-        known = by_image.get(record.image)
+    there |= set(filter(None, files))
+    elsewhere = {name: file for name, file in zip(names, files, strict=True) if file and is_elsewhere(name)}
+    for name in islice(elsewhere, 1):
+        notes.append(f"{table.name}: {len(elsewhere):,} paths or addresses are files here: {name} is {elsewhere[name]}")
+    split = part.split or next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None)
+    return [
+        _record(table, number, file or name or f"(line {number})", texts, row, split)
+        for (number, _, texts, row), name, file in zip(rows, names, files, strict=True)
+    ]
+
+
+def _merged(rows: Iterable[Record], there: set[str]) -> list[Record]:
+    """One record per image, in the order of the tables; further rows for an image add captions."""
+    by_image: dict[tuple[Path | None, str], Record] = {}
+    ids: set[tuple[Path | None, str]] = set()
+    for record in rows:
+        table = None if record.image in there else record.table  # what is missing here may be another picture there
+        known = by_image.get((table, record.image))
         if known is None:
-            if record.id in ids:
-                raise LineError(table, number, f"the id {record.id!r} is repeated")
-            ids.add(record.id)
-            by_image[record.image] = record
+            if (table, record.id) in ids:
+                raise LineError(record.table, record.line, f"the id {record.id!r} is repeated")
+            ids.add((table, record.id))
+            by_image[table, record.image] = record
         elif (record.captions or record.id == known.id) and not record.qa and record.split == known.split:
             known.captions = list(dict.fromkeys(known.captions + record.captions))
         else:
             repeated = f"the image {quoted(record.image)} is repeated"
-            raise LineError(table, number, f"{repeated}; a further row may only add a text in the same split")
-    elsewhere = {name: file for name, file in zip(names, files, strict=True) if file and is_elsewhere(name)}
-    for name in islice(elsewhere, 1):
-        notes.append(f"{table.name}: {len(elsewhere):,} paths or addresses are files here: {name} is {elsewhere[name]}")
-    there = set(files)
-    missing += (record for record in by_image.values() if record.image not in there)
-    return [record for record in by_image.values() if record.image in there]
+            raise LineError(
+                record.table, record.line, f"{repeated}; a further row may only add a text in the same split"
+            )
+    return list(by_image.values())
 
 
 def read_rows(table: Path, notes: list[str]) -> Iterator[Record]:
     """One record for each row of a table, in its order; it need not have a picture. Raises LineError."""
     for number, image, texts, row in table_rows(table, notes, None):
         name = next(iter(validate(IMAGE_CELLS, table, number, image).values()), "")
-        yield _record(table, number, name.replace("\\", "/"), texts, row, PurePosixPath())
+        yield _record(table, number, name.replace("\\", "/"), texts, row, None)
 
 
 def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosixPath) -> str | None:
@@ -238,7 +333,7 @@ def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosix
 
 
 def _record(
-    table: Path, number: int, image: str, texts: dict[str, Any], row: dict[str, Any], inside: PurePosixPath
+    table: Path, number: int, image: str, texts: dict[str, Any], row: dict[str, Any], split: str | None
 ) -> Record:
     texts = validate(TEXT_CELLS, table, number, texts)
     fields: TableRow = validate(TABLE_ROW, table, number, row)
@@ -247,7 +342,7 @@ def _record(
         image if fields.id in (None, "") else str(fields.id),
         image,
         number,
-        fields.split or next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None),
+        fields.split or split,
         [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
         _without_empty(fields.attributes | fields.model_extra),
         [(pair.q, pair.a) for pair in fields.qa if pair.q and pair.a],

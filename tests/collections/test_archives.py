@@ -7,6 +7,7 @@ import pytest
 
 from genius.collections import archives
 from genius.collections.archives import find_pictures
+from genius.collections.listing import HIDDEN, OTHER, UNSUPPORTED
 
 NAMES = ("../../etc/passwd.png", "/srv/a.jpg", "..", "a\\..\\b.png", "x" * 300 + ".png", "C:\\w.gif", "dir/")
 
@@ -25,7 +26,7 @@ def test_no_name_of_an_archive_leads_out_of_the_folder_and_every_file_is_account
     pictures, others = find_pictures([tmp_path / "own.jpg", archive], folder)
     assert pictures[0] == tmp_path / "own.jpg" and len(pictures) == 6
     assert all(picture.resolve().is_relative_to(folder) and picture.is_file() for picture in pictures[1:])
-    assert sorted(report.outcome for report in others) == ["hidden or thumbnail"] * 2 + ["not a picture"] * 3
+    assert sorted(report.outcome for report in others) == [HIDDEN] * 2 + [OTHER] * 2 + [UNSUPPORTED]
     assert {file.name for file in tmp_path.iterdir()} == {"a.zip", "to"}
 
 

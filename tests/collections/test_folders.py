@@ -1,5 +1,7 @@
 """Folders as people have them: every file is accounted for, and each table is read as its writer meant it."""
 
+import os
+import socket
 import unicodedata
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from genius.collections.building import build
 from genius.collections.checker import Checker
 from genius.collections.images import HEIC
-from genius.collections.listing import UNREADABLE, other_than_picture
+from genius.collections.listing import COPY, HIDDEN, LINK, UNREADABLE, UNSUPPORTED, account, other_than_picture
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError
@@ -64,6 +66,85 @@ def test_links_to_folders_are_followed_once(tmp_path):
     (album / "self").symlink_to(album / "self")
     build([str(album)], tmp_path / "built")
     assert len(list(Collection(tmp_path / "built").all_candidates())) == 4 - 1  # 5.png has the picture of 1.png
+
+
+def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_and_is_said(tmp_path):
+    album = photos(tmp_path / "home" / "album", "1.png", "deep/2.png", ".wine/3.png")
+    photos(tmp_path / "home", "private/4.png")
+    photos(tmp_path / "disk", "x/5.png", "y/6.png")
+    for link, target in (
+        ("up", ".."),
+        ("root", "/"),
+        ("deep/back", ".."),
+        (".wine/z:", "/"),
+        (".hidden", "../private"),
+        ("linked", tmp_path / "disk" / "x"),
+    ):
+        (album / link).symlink_to(target)
+    (tmp_path / "disk" / "x" / "out").symlink_to("..")  # from a linked folder to what lies beside it
+    source = read_source(album)
+    assert [record.image for record in source.records] == ["1.png", "deep/2.png", "linked/5.png"]
+    assert source.notes == [f"linked leads to {tmp_path / 'disk' / 'x'}, which is read, too"]
+    outcomes = {report.file: report.outcome for report in source.others}
+    assert outcomes == {
+        **dict.fromkeys(("up", "root", "linked/out"), LINK),
+        **dict.fromkeys((".wine/3.png", ".wine/z:", ".hidden"), HIDDEN),
+        "deep/back": COPY,
+    }
+    assert f"3 links: {LINK}; the first: root leads to /, which it lies in" in account(source.others)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "manifest.jsonl", "train.jsonl", "x.json", "captions.txt", "x"])
+def test_a_pipe_or_a_socket_with_the_name_of_a_table_is_counted_and_not_opened(tmp_path, name, monkeypatch):
+    folder = photos(tmp_path / "x", "1.png", "2.png")
+    for make in (os.mkfifo, bound_socket):
+        monkeypatch.chdir(folder)
+        make(name)
+        source = read_source(folder)
+        assert len(source.records) == 2
+        assert [(report.file, report.outcome) for report in source.others] == [(name, UNREADABLE)]
+        assert source.others[0].detail == f"{name} is no file but a pipe, a socket or a device"
+        with pytest.raises(UserError, match=f"{name} is not a folder"):
+            read_source(folder / name)
+        os.unlink(name)
+
+
+def bound_socket(name):
+    socket.socket(socket.AF_UNIX).bind(name)
+
+
+def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(tmp_path, monkeypatch):
+    folder = photos(tmp_path / "x", "1.png")
+    for name in ("a.zip", "a.tar", "notes.docx"):
+        (tmp_path / name).write_bytes(b"PK")
+    for source, said in (
+        (tmp_path / "gone", "gone is missing; name a folder of images, or a table"),
+        (folder / "1.png", "1.png is not a folder; name the folder that holds it"),
+        (tmp_path / "a.zip", "a.zip is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "a.tar", "a.tar is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "notes.docx", "notes.docx is not a folder; name a folder of images, or a table of them"),
+    ):
+        with pytest.raises(UserError, match=said):
+            build([str(source)], tmp_path / "built")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
+    with pytest.raises(UserError, match="x cannot be read .Permission denied.; name one that you may read"):
+        build([str(folder)], tmp_path / "built")
+
+
+def test_archives_are_said_to_need_unpacking_and_lock_files_of_office_are_hidden(tmp_path):
+    folder = photos(tmp_path / "x", "1.png")
+    for name in ("00000.tar", "photos.zip", "~$t.xlsx"):
+        (folder / name).write_bytes(b"x")
+    others = {report.file: (report.outcome, report.detail) for report in read_source(folder).others}
+    assert others == {
+        "00000.tar": (UNSUPPORTED, "unpack .tar files into the folder"),
+        "photos.zip": (UNSUPPORTED, "unpack .zip files into the folder"),
+        "~$t.xlsx": (HIDDEN, ""),
+    }
+    (folder / "1.png").unlink()
+    with pytest.raises(UserError, match="contains no images; .* .unpack .tar files into the folder; unpack .zip files"):
+        read_source(folder)
 
 
 def test_one_more_caption_adds_one_text(tmp_path):

@@ -137,7 +137,7 @@ def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
 
 
 def test_a_missing_empty_or_ambiguous_folder_is_refused(folder, tmp_path):
-    with pytest.raises(UserError, match="is not a folder"):
+    with pytest.raises(UserError, match="nowhere is missing; name a folder"):
         read_source(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="contains no images"):
