@@ -6,7 +6,6 @@ Karpathy's JSON file, or one text file beside each image. README.md lists its fi
 
 import os
 import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,19 +16,18 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
+from genius.collections.annotations import OBJECTS, read_annotations
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, open_parquet, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.images import SUFFIXES as IMAGES
-from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
 from genius.collections.listing import ARCHIVES, UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
-from genius.collections.tables import KARPATHY, names_images, table_rows
+from genius.collections.tables import KARPATHY, SPLIT_NAMES, names_images, split_of, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
 METADATA = tuple(f"metadata{suffix}" for suffix in TABLES)  # in the folders of Hugging Face's image folders
-SPLIT_NAMES = {name: name for name in (*SPLITS, "candidates")} | {"validation": "val", "valid": "val", "dev": "test"}
 EMPTY_VALUES = ("", "na", "n/a", "nan", "none", "null")
 
 
@@ -117,7 +115,13 @@ def read_source(root: Path) -> Source:
     table = root / parts[0].table if parts else None
     if table is None:
         records = [Record(id=path, image=path, line=0) for path in folder.images]
-        texts |= _read_captions(folder, records, notes)
+        annotations = read_annotations(folder, notes)
+        for record in records:
+            said, marked = annotations.captions.get(record.image, []), annotations.objects.get(record.image, [])
+            record.split = annotations.splits.get(record.image)
+            record.captions = list(dict.fromkeys(filter(None, map(_clean, said))))
+            record.attributes = _without_empty({OBJECTS: list(dict.fromkeys(marked))})
+        texts |= annotations.files | _read_captions(folder, records, annotations.files, notes)
         for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
             notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
     lost = [folder.missing(record.image, record.line, bool(record.captions)) for record in missing]
@@ -212,7 +216,7 @@ def _find_tables(folder: Folder, notes: list[str]) -> list[Part]:
 
 def _parts(folder: Folder, tables: Sequence[str]) -> list[Part]:
     """The files of tables; several with names such as train.csv are the splits of one."""
-    splits = {name: _split_of(name) if len(tables) > 1 else None for name in tables}
+    splits = {name: split_of(name) if len(tables) > 1 else None for name in tables}
     if not all(splits.values()):
         splits = dict.fromkeys(tables)
     inner = {  # of tables that are folders
@@ -225,12 +229,6 @@ def _parts(folder: Folder, tables: Sequence[str]) -> list[Part]:
     return [Part(file, PurePosixPath(), splits[name]) for name in tables for file in inner.get(name, [name])]
 
 
-def _split_of(table: str) -> str | None:
-    """The split that the name of a table begins or ends with: train-00000-of-00002.parquet, captions_val2017.json."""
-    words = re.findall("[a-z]+", PurePosixPath(table).stem.lower()) or [""]
-    return SPLIT_NAMES.get(words[0]) or SPLIT_NAMES.get(words[-1])
-
-
 def _are_one(root: Path, parts: Sequence[Part]) -> bool:
     """Whether tables are the splits of one, or Parquet files with the same columns, as programs divide a large one."""
     splits = [part.split for part in parts]
@@ -241,14 +239,14 @@ def _are_one(root: Path, parts: Sequence[Part]) -> bool:
     return len({tuple(open_parquet(root / part.table).schema_arrow.names) for part in parts}) == 1
 
 
-def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
-    """Read the text files beside images, which are their captions; returns their names."""
+def _read_captions(folder: Folder, records: list[Record], others: set[str], notes: list[str]) -> set[str]:
+    """Read the text files beside images, but for the others, which are their captions; returns their names."""
     pages: Counter[str] = Counter()
     texts, unread = set[str](), list[str]()
     for record in records:
         stem = record.image.removesuffix(PurePosixPath(record.image).suffix)
         names = (*(stem + suffix for suffix in (".txt", ".TXT", ".caption")), record.image + ".txt")
-        if name := next((name for name in names if name in folder), None):
+        if name := next((name for name in names if name in folder and name not in others), None):
             try:
                 text, page = decoded(file_bytes(folder.root / name), folder.root / name)
             except LineError as error:
@@ -256,7 +254,7 @@ def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> s
                 continue
             texts.add(name)
             pages[page] += 1
-            record.captions = [_clean(text)] if _clean(text) else []
+            record.captions += [_clean(text)] if _clean(text) else []
     if texts:
         notes.append(f"{len(texts):,} text files beside images are their captions")
     notes += [f"{len(unread):,} cannot be read; the first: {text}" for text in unread[:1]]

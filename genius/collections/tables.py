@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from genius.collections.arrow import parquet_rows
 from genius.collections.encodings import code_page_note, decoded
+from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, parse_object
 from genius.collections.listing import PICTURES
 from genius.errors import UserError, quoted
@@ -36,8 +37,15 @@ NUMBER = re.compile(r"(?!0\d)[\d.,+-]+")
 NAMES = re.compile(r".*(id|key|name|number)|nr|no")  # columns whose numbers are names
 HEAD = 20  # rows of a table that may stand above its header
 NUMBERS = ("", "#", "index", "row", "level0")  # columns that only count the rows
+SPLIT_NAMES = {name: name for name in (*SPLITS, "candidates")} | {"validation": "val", "valid": "val", "dev": "test"}
 Row = tuple[int, dict[str, Any]]
 Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, image and texts by column, others by field
+
+
+def split_of(table: str) -> str | None:
+    """The split that the name of a table begins or ends with: train-00000-of-00002.parquet, captions_val2017.json."""
+    words = re.findall("[a-z]+", PurePosixPath(table).stem.lower()) or [""]
+    return SPLIT_NAMES.get(words[0]) or SPLIT_NAMES.get(words[-1])
 
 
 def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool | None:
@@ -53,12 +61,14 @@ def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool | None:
     except (OSError, ValueError, UserError):
         return None if is_table else False
     guess = _image_column(rows, is_picture)
+    is_named = any("image" in _known(tuple(row)) for row in rows)
+    if not is_table and not is_named and guess and is_picture(guess):
+        return False  # a list of pictures, without names of columns
     images = [row.get(_known(tuple(row)).get("image", guess)) for row in rows]
     if sum(bool(image) and is_picture(str(image)) for image in images) > len(rows) / 2:
         return True
-    is_meant = not rows or any("image" in _known(tuple(row)) for row in rows)
-    is_meant = is_meant or _image_column(rows, lambda cell: Path(cell).suffix.lower() in PICTURES) is not None
-    return None if is_table and is_meant else False
+    suffixes = _image_column(rows, lambda cell: Path(cell).suffix.lower() in PICTURES)
+    return None if is_table and (is_named or suffixes or not rows) else False
 
 
 def _image_column(rows: Sequence[dict[str, Any]], is_picture: Callable[[str], bool]) -> str | None:
