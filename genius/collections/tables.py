@@ -15,6 +15,7 @@ from typing import Any
 
 from genius.collections.arrow import parquet_rows
 from genius.collections.encodings import code_page_note, decoded
+from genius.collections.label_studio import plain_row
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, parse_object
 from genius.collections.listing import PICTURES
@@ -139,11 +140,11 @@ def _rows(table: Path, notes: list[str]) -> Iterator[Row]:
     if table.name in KARPATHY:
         return _karpathy_rows(table, text)
     if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
-        return _listed(table, text)
+        return ((number, plain_row(row)) for number, row in _listed(table, text))
     lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
     if table.suffix.lower() in JSON:
         return ((number, parse_object(table, number, line)) for number, line in lines)
-    return _csv_rows(table, lines, notes)
+    return ((number, plain_row(row)) for number, row in _csv_rows(table, lines, notes))
 
 
 def _listed(table: Path, text: str) -> Iterator[Row]:
