@@ -8,6 +8,7 @@ Boxes are not used; the names of what they mark become the attribute `objects` o
 """
 
 import json
+import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -102,8 +103,10 @@ def _read_coco(folder: Folder, name: str, found: Annotations, notes: list[str]) 
         return
     inside, images = PurePosixPath(name).parent, dict[int | str, str]()
     for image in coco.images:
+        path = re.sub(r"^(\.\./)+", "", posixpath.normpath(inside / image.file_name.replace("\\", "/")))
         with suppress(UserError):
-            if file := folder.find(str(inside / image.file_name)) or folder.find_below(image.file_name):
+            file = folder.find(path) or folder.find_below(path) or folder.find_below(image.file_name)
+            if file in folder.pictures:
                 images[image.id] = file
     categories = {category.id: category.name for category in coco.categories}
     captions, objects = set[str](), set[str]()

@@ -88,7 +88,7 @@ class Folder:
                 self.files.add(file)
         self._alike = {form: _grouped(self.files, form) for form in (_plain, _folded, _look)}
         self._alike |= {form: _grouped(self.images, form) for form in (_stem, _last_stem)}
-        self._images = frozenset(self.images)
+        self.pictures = frozenset(self.images)
         self._by_name = {PurePosixPath(file).name: file for file in self.files}
 
     def __contains__(self, file: str) -> bool:
@@ -134,7 +134,7 @@ class Folder:
         with suppress(UserError):
             file = self.find_elsewhere(name) if is_elsewhere(name) else self.find(name)
             file = file or self.find_below(name) or ""
-            return file in self._images or Path(file).suffix.lower() in PICTURES
+            return file in self.pictures or Path(file).suffix.lower() in PICTURES
         return False
 
     def missing(self, name: str, line: int, has_texts: bool) -> FileReport:

@@ -1,7 +1,8 @@
-"""Read a source: a folder of images, with or without a table that describes them, or the table itself, or a dataset.
+"""Read a source: a folder of images, with or without a table that describes them, or the table itself, a dataset or an
+archive.
 
-The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `metadata` files in its folders, or
-Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
+The table is `manifest.jsonl`, or the CSV, JSONL or Parquet file of the folder that names its images, or `metadata`
+files in its folders, or Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
 """
 
 import os
@@ -17,17 +18,19 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
 from genius.collections.annotations import OBJECTS, read_annotations
+from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, open_parquet, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
-from genius.collections.listing import ARCHIVES, UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
+from genius.collections.listing import ARCHIVES, TEXTS, UNREADABLE, UNSUPPORTED, USED, FileReport, Folder, is_elsewhere
 from genius.collections.tables import KARPATHY, SPLIT_NAMES, names_images, split_of, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
 PAIRS = "cir_pairs.jsonl"
 METADATA = tuple(f"metadata{suffix}" for suffix in TABLES)  # in the folders of Hugging Face's image folders
+SHOWN = 500  # characters about archives in a message
 EMPTY_VALUES = ("", "na", "n/a", "nan", "none", "null")
 
 
@@ -88,7 +91,8 @@ class Source:
     def error(self, record: Record, message: str) -> UserError:
         """An error that names the record's line, or its image file if there is no table."""
         if self.table is None:
-            return UserError(f"{self.folder / record.image}: {message}")
+            where = PurePosixPath(record.image) if self.unpacked else self.folder / record.image
+            return UserError(f"{where}: {message}")
         return LineError(record.table or self.table, record.line, message)
 
 
@@ -99,7 +103,11 @@ def read_source(root: Path) -> Source:
         return _unpacked(batches, root)
     chosen = root.name if _is_table(root) else ""
     root = root.parent if chosen else root
+    if root.is_file():
+        return _unarchived(root.parent, [root.name], root.name)
     folder = Folder(root)
+    if not folder.images and any(map(is_archive, folder.files)):
+        return _unarchived(root, folder.files, chosen if len(folder.files) > 1 else min(folder.files))
     notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (len(folder.notes) > 1)
     parts = _parts(folder, [chosen]) if chosen else _find_tables(folder, notes)
     texts = {PAIRS, *(part.table for part in parts)}  # files that are used, besides images
@@ -141,7 +149,7 @@ def read_source(root: Path) -> Source:
 
 
 def _check(root: Path) -> None:
-    """Raises UserError for what is neither a folder that can be read nor a table."""
+    """Raises UserError for what is neither a folder that can be read, nor a table or an archive that can be."""
     if root.parts[:1] == (HUB,):
         return
     try:
@@ -152,7 +160,7 @@ def _check(root: Path) -> None:
         raise UserError(f"{root} cannot be read ({error.strerror})") from None
     if not os.access(root, os.R_OK | os.X_OK * root.is_dir()):
         raise UserError(f"{root} cannot be read (Permission denied); name one that you may read")
-    if root.is_dir() or _is_table(root):
+    if root.is_dir() or _is_table(root) or (root.is_file() and is_archive(root.name)):
         return
     suffix = root.suffix.lower() if root.is_file() else ""
     advice = f"name a folder of images, or a table of them ({', '.join(TABLES)})"
@@ -174,6 +182,31 @@ def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
     for record in source.records:
         record.table = origin
     return replace(source, unpacked=folder)
+
+
+def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
+    """Read a folder, or its table or archive `chosen`, with the archives unpacked in a folder for the time being.
+
+    files: of the folder, which are read.
+    """
+    temporary, others = TemporaryDirectory(prefix="genius-"), list[FileReport]()
+    inside = Path(temporary.name)
+    for name in files:
+        if is_archive(name):
+            others += [FileReport(name, USED, TEXTS), *unpack_archive(root / name, inside / name)]
+        else:
+            (inside / name).parent.mkdir(parents=True, exist_ok=True)
+            (inside / name).symlink_to((root / name).resolve())
+    try:
+        source = read_source(inside / chosen)
+    except UserError as error:
+        damaged = "".join(f"; {other.detail}" for other in others if other.outcome == UNREADABLE)
+        raise UserError(str(error).replace(temporary.name, str(root)) + damaged[:SHOWN]) from None
+    for record in source.records:
+        record.table = record.table and root / record.table.relative_to(inside)
+    table = source.table and root / source.table.relative_to(inside)
+    notes = ["the files of archives are unpacked meanwhile", *source.notes]
+    return replace(source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary)
 
 
 def _is_table(path: Path) -> bool:

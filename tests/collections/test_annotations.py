@@ -152,6 +152,17 @@ def test_files_of_coco_for_parts_give_the_splits_of_their_pictures(tmp_path, nam
     ]
 
 
+@pytest.mark.parametrize("form", ["../images/{}", "{}", "images/{}", "..\\images\\{}", "/data/images/{}"])
+def test_names_in_files_of_coco_are_found_from_their_folder_and_from_the_source(tmp_path, form):
+    names = [f"{number:012}.jpg" for number in (100, 101)]
+    folder = photos(tmp_path / "x", *(f"images/{name}" for name in names))
+    content = coco(category_id=7)
+    for image in content["images"]:
+        image["file_name"] = form.format(image["file_name"])
+    written(folder, {"annotations/a.json": json.dumps(content)})
+    assert objects_of(read_source(folder)) == {f"images/{name}": ["boat"] for name in names}
+
+
 def test_a_list_of_pictures_is_no_table(tmp_path):
     folder = photos(tmp_path / "x", "images/a.jpg", "images/b.jpg", "images/c.jpg")
     (folder / "train.txt").write_text("./images/a.jpg\n./images/b.jpg\n./images/c.jpg\n")

@@ -116,13 +116,13 @@ def bound_socket(name):
 
 def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(tmp_path, monkeypatch):
     folder = photos(tmp_path / "x", "1.png")
-    for name in ("a.zip", "a.tar", "notes.docx"):
+    for name in ("a.7z", "a.tar.gz", "notes.docx"):
         (tmp_path / name).write_bytes(b"PK")
     for source, said in (
         (tmp_path / "gone", "gone is missing; name a folder of images, or a table"),
         (folder / "1.png", "1.png is not a folder; name the folder that holds it"),
-        (tmp_path / "a.zip", "a.zip is not a folder; unpack it, and name the folder with its files"),
-        (tmp_path / "a.tar", "a.tar is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "a.7z", "a.7z is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "a.tar.gz", "a.tar.gz is not a folder; unpack it, and name the folder with its files"),
         (tmp_path / "notes.docx", "notes.docx is not a folder; name a folder of images, or a table of them"),
     ):
         with pytest.raises(UserError, match=said):
@@ -143,7 +143,8 @@ def test_archives_are_said_to_need_unpacking_and_lock_files_of_office_are_hidden
         "~$t.xlsx": (HIDDEN, ""),
     }
     (folder / "1.png").unlink()
-    with pytest.raises(UserError, match="contains no images; .* .unpack .tar files into the folder; unpack .zip files"):
+    (folder / "more.rar").write_bytes(b"x")
+    with pytest.raises(UserError, match="contains no images; .*unpack .rar files .*; 00000.tar is damaged"):
         read_source(folder)
 
 
