@@ -25,6 +25,7 @@ MISSING, WEB = "missing", "web address"  # of a name in a table
 ELSEWHERE = re.compile(  # begins a path of a disk, or an address
     r"(file:)?/|[a-z][\w+.-]+:/|[a-z]:|~/|%\w+%/|\$\{?\w+\}?/", re.IGNORECASE
 )
+LONGEST, DEEPEST = 4096, 32  # characters and folders of a path: a text of many slashes takes no minutes
 UPLOADED = re.compile(r"/upload/(?:.*/)?[0-9a-f]{8}-([^/]+)$")  # as Label Studio names what it was given
 HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
     ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
@@ -270,12 +271,14 @@ def _remedy(suffix: str) -> str:
 def _ends(name: str) -> Iterator[str]:
     """What a path of a disk or an address may be called here, the longest first: its ends, without what follows `?`, or
     of a path that stands there, as in Label Studio's addresses."""
+    if len(name) > LONGEST:
+        return
     path = re.sub(r"^([a-z]:)(?!/)", r"\1/", name.replace("\\", "/"), flags=re.IGNORECASE)
     whole, _, query = path.partition("?")
     paths = [path, whole, whole.partition("#")[0]] if "://" in path else [path, whole]
     for each in dict.fromkeys([*paths, *(f"/{value}" for _, value in parse_qsl(query))]):
         parts = posixpath.normpath("/" + each.lstrip("/")).split("/")  # no ".." leads out of the folder
-        for at in range(1 if each.startswith("/") else 2, len(parts)):
+        for at in range(max(1 if each.startswith("/") else 2, len(parts) - DEEPEST), len(parts)):
             yield "/".join(parts[at:])
     if uploaded := UPLOADED.search(whole):
         yield uploaded[1]

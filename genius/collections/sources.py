@@ -9,6 +9,7 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -22,9 +23,10 @@ from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, open_parquet, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.images import SUFFIXES as IMAGES
+from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
 from genius.collections.listing import ARCHIVES, TEXTS, UNREADABLE, UNSUPPORTED, USED, FileReport, Folder, is_elsewhere
-from genius.collections.tables import KARPATHY, SPLIT_NAMES, names_images, split_of, table_rows
+from genius.collections.tables import KARPATHY, SPLIT_NAMES, names_images, same_rows, split_of, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
@@ -117,7 +119,7 @@ def read_source(root: Path) -> Source:
         said[part.table if part.inside is None else "", part.split] = own = list[str]()
         rows += _described(folder, part, there, own)
     notes += chain.from_iterable(said.values())
-    records = _merged(rows, there)
+    records = _merged(rows, there, notes)
     missing = [record for record in records if record.image not in there]
     records = [record for record in records if record.image in there]
     table = root / parts[0].table if parts else None
@@ -237,10 +239,15 @@ def _find_tables(folder: Folder, notes: list[str]) -> list[Part]:
     tables = tables or [name for name, verdict in verdicts.items() if None in verdict]
     parts = _parts(folder, tables)
     if len(tables) > 1 and not _are_one(folder.root, parts):
+        copies = [name for name in tables[1:] if _is_copy(folder.root / tables[0], folder.root / name)]
+        notes += [f"{name}: not read, because it says the same as {tables[0]}" for name in copies]
+        tables = [name for name in tables if name not in copies]
+        parts = _parts(folder, tables)
+    if len(tables) > 1 and not _are_one(folder.root, parts):
         raise UserError(
             f"{folder.root} has several tables ({', '.join(tables)}); keep one, or rename the right one to {MANIFEST}"
         )
-    if unread := [name for name in verdicts if name not in tables]:
+    if unread := [name for name, verdict in verdicts.items() if name not in tables and True not in verdict]:
         more = f" and {len(unread) - 1:,} more" * (len(unread) > 1)
         notes.append(f"{unread[0]}{more}: not read, because most rows name no picture that is here")
     inner = [Part(name) for name in sorted(folder.files) if PurePosixPath(name).name in METADATA]
@@ -260,6 +267,12 @@ def _parts(folder: Folder, tables: Sequence[str]) -> list[Part]:
         if name not in folder
     }
     return [Part(file, PurePosixPath(), splits[name]) for name in tables for file in inner.get(name, [name])]
+
+
+def _is_copy(table: Path, other: Path) -> bool:
+    with suppress(UserError):
+        return table.is_file() and other.is_file() and same_rows(table, other)
+    return False
 
 
 def _are_one(root: Path, parts: Sequence[Part]) -> bool:
@@ -319,8 +332,12 @@ def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) ->
     ]
 
 
-def _merged(rows: Iterable[Record], there: set[str]) -> list[Record]:
-    """One record per image, in the order of the tables; further rows for an image add captions."""
+def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[Record]:
+    """One record per image, in the order of the tables; further rows for an image add captions.
+
+    An image in the tables of several splits is of the last one: what tests is not trained on.
+    """
+    several: dict[str, str] = {}
     by_image: dict[tuple[Path | None, str], Record] = {}
     ids: set[tuple[Path | None, str]] = set()
     for record in rows:
@@ -331,14 +348,24 @@ def _merged(rows: Iterable[Record], there: set[str]) -> list[Record]:
                 raise LineError(record.table, record.line, f"the id {record.id!r} is repeated")
             ids.add((table, record.id))
             by_image[table, record.image] = record
-        elif (record.captions or record.id == known.id) and not record.qa and record.split == known.split:
+        elif (record.captions or record.id == known.id) and not record.qa and _is_of_both(record, known):
             known.captions = list(dict.fromkeys(known.captions + record.captions))
+            if record.split != known.split:
+                several[record.image] = known.split = max(known.split, record.split, key=SPLITS.index)
         else:
             repeated = f"the image {quoted(record.image)} is repeated"
             raise LineError(
                 record.table, record.line, f"{repeated}; a further row may only add a text in the same split"
             )
+    if several:
+        image, split = next(iter(several.items()))
+        notes.append(f"{len(several):,} images are in tables of several splits; the first: {image} is in {split} alone")
     return list(by_image.values())
+
+
+def _is_of_both(record: Record, known: Record) -> bool:
+    """Whether a further row for an image is of the same split, or in the table of another one."""
+    return record.split == known.split or (record.table != known.table and {record.split, known.split} <= set(SPLITS))
 
 
 def read_rows(table: Path, notes: list[str]) -> Iterator[Record]:

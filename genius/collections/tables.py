@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -70,6 +70,15 @@ def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool | None:
         return True
     suffixes = _image_column(rows, lambda cell: Path(cell).suffix.lower() in PICTURES)
     return None if is_table and (is_named or suffixes or not rows) else False
+
+
+def same_rows(one: Path, other: Path) -> bool:
+    """Whether two tables have the same rows, and have any. Raises UserError if one is damaged."""
+
+    def rows(table: Path) -> Iterator[dict[str, str]]:
+        return ({name: "" if cell is None else str(cell) for name, cell in row.items()} for _, row in _rows(table, []))
+
+    return any(rows(one)) and all(row == twin for row, twin in zip_longest(rows(one), rows(other)))
 
 
 def _image_column(rows: Sequence[dict[str, Any]], is_picture: Callable[[str], bool]) -> str | None:

@@ -62,6 +62,29 @@ def test_tables_named_by_splits_are_the_splits_of_one(tmp_path, suffix, names):
     assert splits == dict.fromkeys(NUMBERED[:6], "train") | dict.fromkeys(NUMBERED[6:], "test")
 
 
+def test_a_picture_in_the_tables_of_two_splits_is_of_the_later_one(tmp_path):
+    folder = photos(tmp_path / "x", *NUMBERED)
+    (folder / "train.csv").write_text(CAPTIONS)
+    (folder / "test.csv").write_text("image,caption\n7.png,another\n")
+    source = read_source(folder)
+    found = {record.image: (record.split, set(record.captions)) for record in source.records}
+    assert found["7.png"] == ("test", {"shape 7.png", "another"}) and found["6.png"] == ("train", {"shape 6.png"})
+    assert "1 images are in tables of several splits; the first: 7.png is in test alone" in source.notes
+
+
+def test_of_tables_that_say_the_same_one_is_read(tmp_path):
+    folder = photos(tmp_path / "x", *NUMBERED)
+    for name in ("captions.csv", "captions (1).csv"):
+        (folder / name).write_text(CAPTIONS)
+    parquet_of(folder / "captions.parquet", ROWS)
+    source = read_source(folder)
+    assert captions_of(source) == WHOLE
+    assert "captions.parquet: not read, because it says the same as captions (1).csv" in source.notes
+    (folder / "captions.csv").write_text(CAPTIONS.replace("shape 7", "other"))
+    with pytest.raises(UserError, match=r"several tables \(captions \(1\).csv, captions.csv\)"):
+        read_source(folder)
+
+
 def test_parquet_files_with_the_same_columns_and_the_folder_that_spark_writes_are_one_table(tmp_path):
     (shards := photos(tmp_path / "shards", *NUMBERED)) and (spark := photos(tmp_path / "spark", *NUMBERED))
     for number, rows in enumerate((ROWS[:3], ROWS[3:])):
@@ -139,6 +162,13 @@ def test_a_path_that_climbs_out_of_the_folder_names_nothing_outside(tmp_path):
     )
     source = read_source(tmp_path / "x")
     assert captions_of(source) == {"a.png": ["three"]} and len(source.missing) == 2
+
+
+@pytest.mark.timeout(60)
+def test_a_cell_of_many_slashes_takes_no_minutes(tmp_path):
+    folder = photos(tmp_path / "x", "a.png", "b.png")
+    (folder / "t.csv").write_text(f"image,note\na.png,http://{'a/' * 60_000}\nhttp://{'a/' * 60_000},x\nb.png,y\n")
+    assert len(read_source(folder).records) == 2
 
 
 def test_texts_are_said_to_be_kept_only_where_they_are(tmp_path):
