@@ -26,7 +26,7 @@ from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
 from genius.collections.listing import ARCHIVES, TEXTS, UNREADABLE, UNSUPPORTED, USED, FileReport, Folder, is_elsewhere
-from genius.collections.tables import KARPATHY, SPLIT_NAMES, names_images, same_rows, split_of, table_rows
+from genius.collections.tables import KARPATHY, NUMBER, SPLIT_NAMES, names_images, same_rows, split_of, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
@@ -249,7 +249,8 @@ def _find_tables(folder: Folder, notes: list[str]) -> list[Part]:
         )
     if unread := [name for name, verdict in verdicts.items() if name not in tables and True not in verdict]:
         more = f" and {len(unread) - 1:,} more" * (len(unread) > 1)
-        notes.append(f"{unread[0]}{more}: not read, because most rows name no picture that is here")
+        why = "it is damaged or empty, or " * (None in verdicts[unread[0]]) + "most rows name no picture that is here"
+        notes.append(f"{unread[0]}{more}: not read, because {why}")
     inner = [Part(name) for name in sorted(folder.files) if PurePosixPath(name).name in METADATA]
     return parts or inner
 
@@ -333,7 +334,8 @@ def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) ->
 
 
 def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[Record]:
-    """One record per image, in the order of the tables; further rows for an image add captions.
+    """One record per image, in the order of the tables; further rows for an image add captions, and other words to
+    its attributes, as lists of boxes have a row for each.
 
     An image in the tables of several splits is of the last one: what tests is not trained on.
     """
@@ -350,6 +352,8 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
             by_image[table, record.image] = record
         elif (record.captions or record.id == known.id) and not record.qa and _is_of_both(record, known):
             known.captions = list(dict.fromkeys(known.captions + record.captions))
+            for name, cell in record.attributes.items():
+                known.attributes[name] = _with_words(known.attributes.get(name), cell)
             if record.split != known.split:
                 several[record.image] = known.split = max(known.split, record.split, key=SPLITS.index)
         else:
@@ -361,6 +365,15 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
         image, split = next(iter(several.items()))
         notes.append(f"{len(several):,} images are in tables of several splits; the first: {image} is in {split} alone")
     return list(by_image.values())
+
+
+def _with_words(known: Any, further: Any) -> Any:
+    """An attribute with the words of a further row; of numbers, such as edges of boxes, the first is kept."""
+    if known is None:
+        return further
+    told, words = ([*map(str, each)] if isinstance(each, list) else [str(each)] for each in (known, further))
+    added = [word for word in words if word not in told and not NUMBER.fullmatch(word)]
+    return [*told, *added] if added else known
 
 
 def _is_of_both(record: Record, known: Record) -> bool:
