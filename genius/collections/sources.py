@@ -9,7 +9,6 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
@@ -20,18 +19,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAda
 
 from genius.collections.annotations import OBJECTS, read_annotations
 from genius.collections.archives import is_archive, unpack_archive
-from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, open_parquet, unpack
+from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
 from genius.collections.listing import ARCHIVES, TEXTS, UNREADABLE, UNSUPPORTED, USED, FileReport, Folder, is_elsewhere
-from genius.collections.tables import KARPATHY, NUMBER, SPLIT_NAMES, names_images, same_rows, split_of, table_rows
+from genius.collections.table_choice import PAIRS, Part, find_tables, is_table, parts_of
+from genius.collections.tables import NUMBER, SPLIT_NAMES, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
-PAIRS = "cir_pairs.jsonl"
-METADATA = tuple(f"metadata{suffix}" for suffix in TABLES)  # in the folders of Hugging Face's image folders
 SHOWN = 500  # characters about archives in a message
 EMPTY_VALUES = ("", "na", "n/a", "nan", "none", "null")
 
@@ -65,15 +63,6 @@ class ComposedPair:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file of the table, or of tables that are read together."""
-
-    table: str  # relative to the source's folder
-    inside: PurePosixPath | None = None  # that its paths are relative to; None: the file's folder
-    split: str | None = None  # of its rows
-
-
 @dataclass(frozen=True)
 class Source:
     """The records of a folder of images."""
@@ -103,7 +92,7 @@ def read_source(root: Path) -> Source:
     _check(root)
     if batches := dataset_batches(root):
         return _unpacked(batches, root)
-    chosen = root.name if _is_table(root) else ""
+    chosen = root.name if is_table(root) else ""
     root = root.parent if chosen else root
     if root.is_file():
         return _unarchived(root.parent, [root.name], root.name)
@@ -111,31 +100,16 @@ def read_source(root: Path) -> Source:
     if not folder.images and any(map(is_archive, folder.files)):
         return _unarchived(root, folder.files, chosen if len(folder.files) > 1 else min(folder.files))
     notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (len(folder.notes) > 1)
-    parts = _parts(folder, [chosen]) if chosen else _find_tables(folder, notes)
-    texts = {PAIRS, *(part.table for part in parts)}  # files that are used, besides images
-    rows, there = list[Record](), set[str]()
-    said: dict[tuple[str, str | None], list[str]] = {}  # of several parts of a split what is noted of the last
-    for part in parts:
-        said[part.table if part.inside is None else "", part.split] = own = list[str]()
-        rows += _described(folder, part, there, own)
-    notes += chain.from_iterable(said.values())
-    records = _merged(rows, there, notes)
-    missing = [record for record in records if record.image not in there]
-    records = [record for record in records if record.image in there]
+    parts = parts_of(folder, [chosen]) if chosen else find_tables(folder, notes)
     table = root / parts[0].table if parts else None
-    if table is None:
-        records = [Record(id=path, image=path, line=0) for path in folder.images]
-        annotations = read_annotations(folder, notes)
-        for record in records:
-            said, marked = annotations.captions.get(record.image, []), annotations.objects.get(record.image, [])
-            record.split = annotations.splits.get(record.image)
-            record.captions = list(dict.fromkeys(filter(None, map(_clean, said))))
-            record.attributes = _without_empty({OBJECTS: list(dict.fromkeys(marked))})
-        texts |= annotations.files | _read_captions(folder, records, annotations.files, notes)
-        for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
-            notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
+    if parts:
+        texts = {part.table for part in parts}  # files that are used, besides images
+        records, missing = _read_tables(folder, parts, notes)
+    else:
+        records, missing = [Record(id=path, image=path, line=0) for path in folder.images], []
+        texts = _read_beside(folder, records, notes)
     lost = [folder.missing(record.image, record.line, bool(record.captions)) for record in missing]
-    others = [*lost, *folder.unused({record.image for record in records}, texts)]
+    others = [*lost, *folder.unused({record.image for record in records}, {PAIRS, *texts})]
     if lost and not records:
         first = folder.missing(missing[0].image, missing[0].line, False).detail
         raise UserError(f"{table}: none of the pictures that it names is there; the first: {first}")
@@ -162,7 +136,7 @@ def _check(root: Path) -> None:
         raise UserError(f"{root} cannot be read ({error.strerror})") from None
     if not os.access(root, os.R_OK | os.X_OK * root.is_dir()):
         raise UserError(f"{root} cannot be read (Permission denied); name one that you may read")
-    if root.is_dir() or _is_table(root) or (root.is_file() and is_archive(root.name)):
+    if root.is_dir() or is_table(root) or (root.is_file() and is_archive(root.name)):
         return
     suffix = root.suffix.lower() if root.is_file() else ""
     advice = f"name a folder of images, or a table of them ({', '.join(TABLES)})"
@@ -211,79 +185,16 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
     return replace(source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary)
 
 
-def _is_table(path: Path) -> bool:
-    """Whether it is a file that may be a table, or a folder of parts, as Spark writes a table."""
-    suffix = path.suffix.lower()
-    return suffix in TABLES and (path.is_file() or any(path.glob(f"[!.]*{suffix}")))
-
-
-def _find_tables(folder: Folder, notes: list[str]) -> list[Part]:
-    """The table of a folder, or those in its folders. Raises UserError if one of several must be chosen."""
-    if MANIFEST in folder:
-        return _parts(folder, [MANIFEST])
-    here = sorted({name.split("/")[0] for name in folder.files} - {PAIRS})
-    verdicts = {  # by name, see names_images
-        name: {names_images(folder.root / part.table, folder.names_picture) for part in _parts(folder, [name])}
-        for name in here
-        if _is_table(folder.root / name)
-    }
-    tables = [name for name, verdict in verdicts.items() if True in verdict]
-    karpathy = [name for name in here if name in KARPATHY]
-    if not tables and len(karpathy) == 1:
-        tables = karpathy
-    if not tables:
-        stems = {image.rpartition(".")[0] for image in folder.images} | set(folder.images)
-        others = (name for name in here if name.lower().endswith((".txt", ".json")) and name in folder)
-        others = (name for name in others if name.rpartition(".")[0] not in stems)  # which belong to one picture
-        tables = [name for name in others if names_images(folder.root / name, folder.names_picture)]
-    tables = tables or [name for name, verdict in verdicts.items() if None in verdict]
-    parts = _parts(folder, tables)
-    if len(tables) > 1 and not _are_one(folder.root, parts):
-        copies = [name for name in tables[1:] if _is_copy(folder.root / tables[0], folder.root / name)]
-        notes += [f"{name}: not read, because it says the same as {tables[0]}" for name in copies]
-        tables = [name for name in tables if name not in copies]
-        parts = _parts(folder, tables)
-    if len(tables) > 1 and not _are_one(folder.root, parts):
-        raise UserError(
-            f"{folder.root} has several tables ({', '.join(tables)}); keep one, or rename the right one to {MANIFEST}"
-        )
-    if unread := [name for name, verdict in verdicts.items() if name not in tables and True not in verdict]:
-        more = f" and {len(unread) - 1:,} more" * (len(unread) > 1)
-        why = "it is damaged or empty, or " * (None in verdicts[unread[0]]) + "most rows name no picture that is here"
-        notes.append(f"{unread[0]}{more}: not read, because {why}")
-    inner = [Part(name) for name in sorted(folder.files) if PurePosixPath(name).name in METADATA]
-    return parts or inner
-
-
-def _parts(folder: Folder, tables: Sequence[str]) -> list[Part]:
-    """The files of tables; several with names such as train.csv are the splits of one."""
-    splits = {name: split_of(name) if len(tables) > 1 else None for name in tables}
-    if not all(splits.values()):
-        splits = dict.fromkeys(tables)
-    inner = {  # of tables that are folders
-        name: [
-            file for file in sorted(folder.files) if file.rpartition("/")[0] == name and _is_table(folder.root / file)
-        ]
-        for name in tables
-        if name not in folder
-    }
-    return [Part(file, PurePosixPath(), splits[name]) for name in tables for file in inner.get(name, [name])]
-
-
-def _is_copy(table: Path, other: Path) -> bool:
-    with suppress(UserError):
-        return table.is_file() and other.is_file() and same_rows(table, other)
-    return False
-
-
-def _are_one(root: Path, parts: Sequence[Part]) -> bool:
-    """Whether tables are the splits of one, or Parquet files with the same columns, as programs divide a large one."""
-    splits = [part.split for part in parts]
-    if all(splits) and len(set(splits)) == len(splits):
-        return True
-    if any(Path(part.table).suffix.lower() != ".parquet" for part in parts):
-        return False
-    return len({tuple(open_parquet(root / part.table).schema_arrow.names) for part in parts}) == 1
+def _read_beside(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
+    """Read what annotations and text files say of images; returns the names of these files."""
+    annotations = read_annotations(folder, notes)
+    for record in records:
+        record.split = annotations.splits.get(record.image)
+        record.captions = list(dict.fromkeys(filter(None, map(_clean, annotations.captions.get(record.image, [])))))
+        record.attributes = _without_empty({OBJECTS: list(dict.fromkeys(annotations.objects.get(record.image, [])))})
+    for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
+        notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
+    return annotations.files | _read_captions(folder, records, annotations.files, notes)
 
 
 def _read_captions(folder: Folder, records: list[Record], others: set[str], notes: list[str]) -> set[str]:
@@ -307,6 +218,19 @@ def _read_captions(folder: Folder, records: list[Record], others: set[str], note
     notes += [f"{len(unread):,} cannot be read; the first: {text}" for text in unread[:1]]
     notes += [code_page_note(f"{count:,} of them", page) for page, count in pages.items() if page]
     return texts
+
+
+def _read_tables(folder: Folder, parts: Sequence[Part], notes: list[str]) -> tuple[list[Record], list[Record]]:
+    """The records of the images that are there, and of those that are missing."""
+    rows, there = list[Record](), set[str]()
+    said: dict[tuple[str, str | None], list[str]] = {}  # of several parts of a split what is noted of the last
+    for part in parts:
+        said[part.table if part.inside is None else "", part.split] = own = list[str]()
+        rows += _described(folder, part, there, own)
+    notes += chain.from_iterable(said.values())
+    records = _merged(rows, there, notes)
+    missing = [record for record in records if record.image not in there]
+    return [record for record in records if record.image in there], missing
 
 
 def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) -> list[Record]:
