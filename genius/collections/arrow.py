@@ -41,12 +41,12 @@ def dataset_batches(source: Path) -> Iterator[Batch] | None:
 
     Raises UserError for what cannot be read.
     """
-    if source.is_dir() and any((source / name).exists() for name in SAVED):
+    if source.is_dir() and any((source / name).is_file() for name in SAVED):
         return _loaded("load_from_disk", str(source))
     if source.parts[:1] == (HUB,):
         return _loaded("load_dataset", "/".join(source.parts[1:]))
     found = [source] if source.suffix.lower() == ".parquet" else []
-    if source.is_dir() and not (source / MANIFEST).exists():
+    if source.is_dir() and not (source / MANIFEST).is_file():
         patterns = ("*.parquet", "data/*.parquet", "*.parquet/*.parquet")  # the last: as Spark writes a table
         found = sorted(file for pattern in patterns for file in source.glob(pattern))
     files, damaged = list[Path](), list[UserError]()

@@ -95,7 +95,9 @@ def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_a
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "manifest.jsonl", "train.jsonl", "x.json", "captions.txt", "x"])
+@pytest.mark.parametrize(
+    "name", ["x.parquet", "x.csv", "manifest.jsonl", "train.jsonl", "x.json", "captions.txt", "dataset_info.json", "x"]
+)
 def test_a_pipe_or_a_socket_with_the_name_of_a_table_is_counted_and_not_opened(tmp_path, name, monkeypatch):
     folder = photos(tmp_path / "x", "1.png", "2.png")
     for make in (os.mkfifo, bound_socket):

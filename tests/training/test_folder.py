@@ -302,7 +302,10 @@ def test_too_few_pictures_or_texts_are_searched_but_not_trained_on(tmp_path):
 def test_a_mistyped_or_empty_folder_leaves_nothing_and_the_right_one_can_follow(tmp_path):
     run = str(tmp_path / "run")
     (tmp_path / "empty").mkdir()
-    for name, message in (("potos", "potos is missing; name a folder"), ("empty", "empty contains no images; a source needs")):
+    for name, message in (
+        ("potos", "potos is missing; name a folder"),
+        ("empty", "empty contains no images; a source needs"),
+    ):
         with pytest.raises(UserError, match=message):
             main([str(tmp_path / name), run])
         assert not (tmp_path / "run").exists()
