@@ -7,7 +7,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from genius.collections.images import MAX_BYTES
+from genius.collections.images import PAGE
 from genius.collections.listing import HIDDEN, UNREADABLE, FileReport, is_hidden, other_than_picture
 from genius.errors import UserError
 
@@ -40,7 +40,7 @@ def _unpack(archive: Path, folder: Path, room: int) -> Iterator[Path | FileRepor
     """Each file of a ZIP: a picture, alone in a folder, or what it is. Raises UserError for more than `room` bytes."""
     with _Bounded(archive) as stream, ZipFile(stream) as opened:
         entries = [entry for entry in opened.infolist() if not entry.is_dir()]
-        size = sum(min(entry.file_size, MAX_BYTES + 1) for entry in entries)
+        size = sum(min(entry.file_size, PAGE.bytes + 1) for entry in entries)
         if len(entries) > MAX_ENTRIES or size > room:
             raise UserError(
                 f"it holds {len(entries):,} files of {size / 2**20:,.0f} MB; the limit is {MAX_ENTRIES:,} files of "
@@ -62,7 +62,7 @@ def _unpack_entry(archive: ZipFile, entry: ZipInfo, folder: Path) -> Path | File
     file = folder / (UNSAFE.sub("_", path.name)[-LONGEST:].lstrip(".") or "_")
     try:
         with archive.open(entry) as stream:
-            file.write_bytes(stream.read(MAX_BYTES + 1))  # `open_image` refuses what is larger than MAX_BYTES
+            file.write_bytes(stream.read(PAGE.bytes + 1))  # refused when it is added
     except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         return FileReport(entry.filename, UNREADABLE, f"{file.name} cannot be unpacked ({error})")
     return other_than_picture(folder, file.name) or file

@@ -25,7 +25,8 @@ from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, quoted
 
-WINDOW = 64  # images in memory
+WINDOW = 64  # images in memory at most
+WINDOW_BYTES = 256 * 2**20  # of them, or one image
 
 
 @dataclass
@@ -182,9 +183,25 @@ def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]
             return source.error(record, str(error))
 
     with ThreadPoolExecutor() as readers:
-        for start in range(0, len(source.records), WINDOW):
-            window = source.records[start : start + WINDOW]
+        for window in _windows(source):
             yield from zip(window, readers.map(read, window), strict=True)
+
+
+def _windows(source: Source) -> Iterator[list[Record]]:
+    """The records of images that are in memory together."""
+    window, room = list[Record](), WINDOW_BYTES
+    for record in source.records:
+        try:
+            size = os.path.getsize(source.folder / record.image)
+        except (OSError, ValueError):  # said when it is read
+            size = 0
+        if window and (len(window) == WINDOW or size > room):
+            yield window
+            window, room = [], WINDOW_BYTES
+        window.append(record)
+        room -= size
+    if window:
+        yield window
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Open images: the only module that decodes any.
 
 Images of collections and of visitors pass the same checks: few formats, limits on bytes and pixels before decoding,
-and a one-sentence error.
+and a one-sentence error. The limits of one's own disk are those of cameras and scanners, and
+those of the page are tighter.
 """
 
 import io
@@ -11,14 +12,15 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
+from genius.collections.colors import eight_bits, in_srgb, on_white
 from genius.errors import UserError
 
 Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
@@ -32,11 +34,22 @@ SUFFIXES = (
     *HEIC_SUFFIXES,
 )
 NAMES = "PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF"
-MAX_BYTES = 10 * 2**20
-MAX_PIXELS = 24_000_000  # that are decoded
-MAX_JPEG_PIXELS = 64_000_000  # of a JPEG, such as a telephone's: a large one is decoded at half its size
-MAX_SIDE = 12_000
-MAX_DECODING = MAX_PIXELS  # pixels that a process decodes at the same time; each takes up to 11 bytes meanwhile
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is opened at most."""
+
+    bytes: int
+    pixels: int
+    jpeg_pixels: int  # of a JPEG, which is decoded at a smaller size
+    side: int
+
+
+PAGE = Limits(10 * 2**20, 24_000_000, 64_000_000, 12_000)  # for what visitors send
+DISK = Limits(512 * 2**20, 120_000_000, 178_000_000, 65_535)  # a bomb takes a gigabyte of memory
+MAX_FULL = 24_000_000  # pixels; a larger JPEG, such as a telephone's, is decoded at half its size
+MAX_DECODING = 24_000_000  # pixels that a process decodes together; each takes up to 11 bytes
 ENOUGH = 1024  # pixels; a JPEG is decoded with twice the side that is wanted, but not more than these unless wanted.
 #                At 260 pixels a photograph of 12 megapixels differs by 0.4 of 255 levels, in less than half the time
 CHECKED_SIDE = 256  # pixels; decoding a JPEG at this size still reads all of its data, in a fraction of the time
@@ -59,36 +72,36 @@ def open_image(
     max_side: int | None = None,
     part: Part | None = None,
     name: str = "the image",
+    limits: Limits = DISK,
 ) -> Image.Image:
-    """Decode an image, of several the first, into an upright RGB image on white.
+    """Decode an image, of several the first, into an upright sRGB image on white.
 
     source: a file, the encoded bytes, or what Pillow made of them. part: crop the upright image to it. max_side: shrink
     the image, or its part, so that no side is longer. name: what messages call bytes.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
-    if isinstance(source, Image.Image):
-        image = source
-    else:
-        name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
-        data = source if isinstance(source, bytes) else read_image_file(source)
-        _check_bytes(len(data), name)
-        with _image_errors(name, data), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
-            image = Image.open(io.BytesIO(data), formats=FORMATS)
+    image = _identified(source, name, limits)
     with _image_errors(name):
-        _check_size(image, name)
         if max_side and part is None:
             reduced = max(max_side, min(2 * max_side, ENOUGH))
             image.draft(None, (reduced, reduced))  # decode a JPEG at reduced size
-        if image.width * image.height > MAX_PIXELS:
+        if image.width * image.height > MAX_FULL:
             image.draft(None, (image.width // 2, image.height // 2))
     with _decoding.reserve(image.width * image.height):
         with _image_errors(name):
             image.load()
-        image = _on_white(_cropped(_upright(image), part))
+        info, turn = image.info, _turn(image)
+        image = eight_bits(image)
+        image = on_white(_cropped(image if turn is None else image.transpose(turn), part))
         if max_side:
+            image = image.copy() if image is source else image
             image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
-    return image
+        return in_srgb(image, info)
+
+
+def check_size(file: Path, limits: Limits) -> None:
+    """Raise UserError if an image has too many bytes or pixels, or is none; it is not decoded."""
+    _identified(file, file.name, limits)
 
 
 def check_image(file: Path | str, data: bytes | None = None) -> None:
@@ -103,7 +116,7 @@ def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes
     return stream.getvalue()
 
 
-def read_image_file(file: Path | str) -> bytes:
+def read_image_file(file: Path | str, limits: Limits = DISK) -> bytes:
     """The bytes of a regular file. Raises UserError if it is missing, not a regular file, empty or too large."""
     file = Path(file)
     name = file.name[:SHOWN]
@@ -111,13 +124,28 @@ def read_image_file(file: Path | str) -> bytes:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device would not end
             raise UserError(f"{name} is not a file; name an image file")
-        _check_bytes(status.st_size, name)
+        _check_bytes(status.st_size, name, limits)
         return file.read_bytes()
     except FileNotFoundError:
         raise UserError(f"{name} is missing; restore the file, or remove the line or the link that names it") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None
+
+
+def _identified(source: Path | str | bytes | Image.Image, name: str, limits: Limits) -> Image.Image:
+    """An image that is within the limits, and not decoded yet."""
+    if isinstance(source, Image.Image):
+        image = source
+    else:
+        name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
+        data = source if isinstance(source, bytes) else read_image_file(source, limits)
+        _check_bytes(len(data), name, limits)
+        with _image_errors(name, data), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about large images, which _check_pixels refuses
+            image = Image.open(io.BytesIO(data), formats=FORMATS)
+    _check_pixels(image, name, limits)
+    return image
 
 
 class _PixelBudget:
@@ -159,7 +187,7 @@ def _image_errors(name: str, data: bytes = b"") -> Iterator[None]:
     except UnidentifiedImageError:
         raise UserError(f"{name} is not a readable {NAMES} image; {_advice(name, data)}") from None
     except Image.DecompressionBombError:
-        raise UserError(f"{name} has too many pixels; shrink it below {MAX_PIXELS / 1e6:.0f} megapixels") from None
+        raise UserError(f"{name} has too many pixels; save a smaller copy") from None
     except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
         raise UserError(
             f"{name} is a damaged image ({error or type(error).__name__}); export or download it again"
@@ -174,36 +202,35 @@ def _advice(name: str, data: bytes) -> str:
     return "save it as one of these"
 
 
-def _check_bytes(size: int, name: str) -> None:
+def _check_bytes(size: int, name: str, limits: Limits) -> None:
     if size == 0:
         raise UserError(f"{name} is empty; export or download it again")
-    if size > MAX_BYTES:
+    if size > limits.bytes:
         raise UserError(
-            f"{name} has {size / 2**20:.1f} MB; the limit is {MAX_BYTES / 2**20:.0f} MB; save a smaller copy"
+            f"{name} has {size / 2**20:.1f} MB; the limit is {limits.bytes / 2**20:.0f} MB; save a smaller copy"
         )
 
 
-def _check_size(image: Image.Image, name: str) -> None:
+def _check_pixels(image: Image.Image, name: str, limits: Limits) -> None:
     width, height = image.size
-    limit = MAX_JPEG_PIXELS if isinstance(image, JpegImageFile) else MAX_PIXELS
-    if width * height > limit or max(width, height) > MAX_SIDE:
+    limit = limits.jpeg_pixels if isinstance(image, JpegImageFile) else limits.pixels
+    if width * height > limit or max(width, height) > limits.side:
         raise UserError(
             f"{name} has {width} × {height} pixels; the limit is {limit / 1e6:.0f} "
-            f"megapixels and {MAX_SIDE} pixels per side; save a smaller copy"
+            f"megapixels and {limits.side} pixels per side; save a smaller copy"
         )
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    """Apply the EXIF orientation.
+def _turn(image: Image.Image) -> Image.Transpose | None:
+    """The transposition that the EXIF orientation asks for.
 
     ImageOps.exif_transpose would also rewrite the whole EXIF block, which a hostile file can make slow.
     """
     try:
         orientation = image.getexif().get(ORIENTATION)
     except Exception:  # an unreadable EXIF block does not affect the pixels
-        return image
-    turn = UPRIGHT.get(orientation) if isinstance(orientation, int) else None
-    return image if turn is None else image.transpose(turn)
+        return None
+    return UPRIGHT.get(orientation) if isinstance(orientation, int) else None
 
 
 def _cropped(image: Image.Image, part: Part | None) -> Image.Image:
@@ -213,22 +240,3 @@ def _cropped(image: Image.Image, part: Part | None) -> Image.Image:
     (width, height), (left, top, right, bottom) = image.size, part
     x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)
     return image.crop((x, y, max(round(right * width), x + 1), max(round(bottom * height), y + 1)))
-
-
-def _on_white(image: Image.Image) -> Image.Image:
-    """Convert any mode to RGB: scale 16-bit gray (Pillow would clip it), put transparency on white."""
-    if image.mode[0] in "IF":
-        gray = np.nan_to_num(np.asarray(image).astype(np.float32))  # (h, w) 0 to 65535; fractions: 0 to 1, or to 255
-        levels = 65535 if image.mode[0] == "I" else 1 if gray.max() <= 1 else 255
-        clear = image.info.get("transparency")
-        if isinstance(clear, int):
-            gray[gray == clear] = levels
-        np.clip(gray, 0, levels, out=gray)
-        gray *= 255 / levels
-        return Image.fromarray(gray.round(out=gray).astype(np.uint8)).convert("RGB")
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        rgba = image if image.mode == "RGBA" else image.convert("RGBA")  # a copy may have a hundred megabytes
-        white = Image.new("RGB", rgba.size, "white")
-        white.paste(rgba, mask=rgba)
-        return white
-    return image.convert("RGB")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.draft import Draft, SourceImage
+from genius.collections.images import PAGE, check_size
 from genius.collections.layout import SPLITS
 from genius.collections.listing import account
 from genius.collections.mbeir import Collection
@@ -46,12 +47,17 @@ def read_item_source(source: str, dataset: int) -> ItemSource:
 def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int, first: int = 1) -> ItemSource:
     """(text, image file) pairs, either of which may be missing, numbered from `first` on.
 
-    Raises ValueError for a pair of neither.
+    Raises ValueError for a pair of neither. Pictures above the limits of the page have no path.
     """
+
+    def image_path(name: str) -> Path:
+        check_size(pictures[name], PAGE)
+        return pictures[name]
+
     pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(uploads, first) if picture}
     names = iter(pictures)
     items = [
         Item(f"{dataset}:{number}", Modality.of(text, picture), text, next(names) if picture else None)
         for number, (text, picture) in enumerate(uploads, first)
     ]
-    return ItemSource(lambda: items, pictures.__getitem__)
+    return ItemSource(lambda: items, image_path)

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from PIL.Image import Image
 
-from genius.collections.images import open_image
+from genius.collections.images import PAGE, open_image
 from genius.errors import UserError, quoted
 from genius.schema import MODES, ORDERS, READINGS, UNREAD, Modality, Query, SearchOptions
 from genius.texts import MAX_TEXT, normalize_text
@@ -93,7 +93,7 @@ def with_picture(query: Query) -> Query:
     is_ready = type(image) is Image and image.mode == "RGB"  # one that Pillow has not decoded yet is of another type
     if is_ready or not isinstance(image, str | Path | bytes | Image):
         return query
-    return replace(query, image=open_image(image))
+    return replace(query, image=open_image(image, limits=PAGE))
 
 
 def check_query(query: Query) -> None:

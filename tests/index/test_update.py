@@ -319,6 +319,12 @@ def test_uploads_of_a_visitor_are_added(run, models, tmp_path):
     assert open_image(opened(run).thumbnail(N + 1)).size == (20, 30)
 
 
+def test_an_upload_above_the_limits_of_the_page_is_not_added(run, models, tmp_path):
+    Image.new("RGB", (13_000, 2), "green").save(tmp_path / "wide.png")
+    added = add(run, lambda dataset: uploaded_items([("", tmp_path / "wide.png")], dataset), models)
+    assert added.unreadable == 1 and "12000 pixels per side" in added.complaints[0]
+
+
 def test_another_picture_of_the_same_name_is_encoded_anew(run, models, monkeypatch):
     """A killed addition keeps its features; they belong to the picture that was encoded, not to its name."""
 

@@ -7,14 +7,13 @@ from typing import Any, get_type_hints
 
 import gradio as gr
 
-from genius.collections.images import open_image
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
 from genius.schema import Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.search.checks import checked_k, whole_number
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, SEARCHES, Panel, target_of
+from genius.ui.common.components import SEARCHES, Panel, open_upload, target_of
 from genius.ui.common.context import Context
 from genius.ui.common.export import item_fields, search_fields
 from genius.ui.gradio_hooks import upload_path
@@ -103,7 +102,7 @@ def endpoints(context: Context) -> list[Callable]:
         scan. added: only items that were added since training. reading: photo, entry, caption, similar, change, answer,
         paraphrase or page, in place of how the words are read; none to take them as they stand.
         """
-        image = open_image(upload_path(picture), max_side=LARGEST_SIDE) if picture else None
+        image = open_upload(upload_path(picture)) if picture else None
         options = SearchOptions(beams, k, mode, order or None, target_of(modality), added=added)
         used = instruction or context.default_instruction(text, image)
         query = Query(text, image, used, reading)

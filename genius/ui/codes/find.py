@@ -5,14 +5,13 @@ from typing import Any
 
 import gradio as gr
 
-from genius.collections.images import open_image
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_search import CodeSearch, FoundCode
 from genius.schema import UNREAD, Query
 from genius.search.checks import MAX_TEXT, check_query
 from genius.trie.code_table import Pattern
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, UploadedImage, query_picture
+from genius.ui.common.components import UploadedImage, open_upload, query_picture
 from genius.ui.common.context import Context
 
 FOUND, NEAREST = 12, 6  # codes that are shown
@@ -33,7 +32,7 @@ class CodeFinder:
         """The codes for words, a picture or both; nothing for neither."""
         if not text and upload is None:
             return None
-        image = open_image(upload, max_side=LARGEST_SIDE) if upload else None
+        image = open_upload(upload) if upload else None
         query = Query(text=text, image=image, reading=UNREAD)
         check_query(query)
         embedding = self.engine.encode([query]).embeddings[0].cpu().numpy()

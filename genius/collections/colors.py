@@ -1,0 +1,116 @@
+"""What the numbers of a decoded picture mean: any depth and colour space becomes 8-bit sRGB."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from io import BytesIO
+from itertools import product
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageCms
+from PIL.TiffImagePlugin import OPEN_INFO, PHOTOMETRIC_INTERPRETATION
+
+MAX_PROFILE = 10 * 2**20  # bytes; those of printing presses have up to nine million
+MODES = {"RGB ": "RGB", "GRAY": "L", "CMYK": "CMYK"}  # colour space of a profile -> of a picture
+SRGB = ImageCms.createProfile("sRGB")
+INTENT = ImageCms.Intent.RELATIVE_COLORIMETRIC
+BLACK_IS_BLACK = ImageCms.Flags.BLACKPOINTCOMPENSATION
+SAME = 2  # of 255 levels: a profile that changes no colour by more is sRGB
+SRGB_GAMMA, GAMMA_TOLERANCE = 1 / 2.2, 0.05
+RANGES = (1, 255, 1023, 4095, 16383, 65535)  # fractions, and numbers of 8 to 16 bits
+USED = 1 / 8  # of a range at least; numbers that are all below it have another one
+NO_NUMBER = 1e30  # what maps put where they know no height is larger, below zero
+SAMPLE = 1_000_000  # numbers that tell which are rare
+
+# Kinds of TIFF that Pillow does not know, or reads wrongly: fractions of 64 bits, whole numbers of
+# 32, and of 16 where white is zero
+for order, big, photometric in (b"II", "", 0), (b"II", "", 1), (b"MM", "B", 0), (b"MM", "B", 1):
+    OPEN_INFO[order, photometric, (3,), 1, (64,), ()] = ("F", f"F;64{big}F")
+    OPEN_INFO[order, photometric, (1,), 1, (32,), ()] = ("F", f"F;32{big}")
+    OPEN_INFO[order, photometric, (1,), 1, (16,), ()] = (f"I;16{big}", f"I;16{big}")
+
+
+def eight_bits(image: Image.Image) -> Image.Image:
+    """An image of 8 bits a channel. Gray of more bits, signed or of fractions is scaled."""
+    if image.mode[0] not in "IF":
+        return image
+    gray = np.asarray(image).astype(np.float32)  # (h, w)
+    low, high = _range(gray)
+    clear = image.info.get("transparency")
+    if isinstance(clear, int):
+        gray[gray == clear] = high
+    np.clip(gray, low, high, out=gray)
+    np.nan_to_num(gray, copy=False, nan=low)
+    gray -= low
+    gray *= 255 / (high - low)
+    if getattr(image, "tag_v2", {}).get(PHOTOMETRIC_INTERPRETATION) == 0:  # white is zero
+        np.subtract(255, gray, out=gray)
+    return Image.fromarray(gray.round(out=gray).astype(np.uint8))
+
+
+def _range(gray: np.ndarray) -> tuple[float, float]:
+    """What is black and what is white: zero, or the least number below it, and the smallest of
+    RANGES that holds all numbers; where they hardly use it, or none does, the least and the
+    greatest number, without the rarest."""
+    known = np.abs(gray) < NO_NUMBER
+    low = float(gray.min(where=known, initial=0))
+    high = float(gray.max(where=known, initial=low))
+    levels = next((levels for levels in RANGES if levels >= high), np.inf)
+    if high >= levels * USED:
+        return low, float(levels)
+    step = max(1, gray.size // SAMPLE)
+    some = gray.ravel()[::step][known.ravel()[::step]]
+    if len(some):
+        low, high = map(float, np.percentile(some, (0.1, 99.9)))
+    return low, high if high > low else low + 1
+
+
+def on_white(image: Image.Image) -> Image.Image:
+    """Put transparency on white. Returns mode L, RGB or CMYK, in the image's own colour space."""
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        rgba = image if image.mode == "RGBA" else image.convert("RGBA")  # a copy may be large
+        white = Image.new("RGB", rgba.size, "white")
+        white.paste(rgba, mask=rgba)
+        return white.convert("L") if image.mode in ("L", "LA") else white
+    if image.mode in MODES.values():
+        return image
+    return image.convert("L" if image.mode == "1" else "RGB")
+
+
+def in_srgb(image: Image.Image, info: Mapping[str, Any]) -> Image.Image:
+    """An RGB image without a profile, of one in mode L, RGB or CMYK.
+
+    info: `Image.info` of the file, which may have an ICC profile, or a PNG's gamma. A profile that
+    is damaged, or of another kind of image, is ignored.
+    """
+    profile, gamma = info.get("icc_profile"), info.get("gamma")
+    if isinstance(profile, bytes) and profile:
+        mode, transform = _to_srgb(profile) if len(profile) <= MAX_PROFILE else ("", None)
+        if transform and (image.mode == mode or (image.mode, mode) == ("L", "RGB")):
+            image = transform.apply(image if image.mode == mode else image.convert(mode))
+    elif gamma and "srgb" not in info and abs(gamma / SRGB_GAMMA - 1) > GAMMA_TOLERANCE:
+        light = (np.arange(256) / 255) ** (1 / gamma)
+        levels = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+        image = image.convert("RGB").point((levels * 255).round().astype(int).tolist() * 3)
+    image = image.convert("RGB")
+    image.info = {}
+    return image
+
+
+@lru_cache(8)
+def _to_srgb(profile: bytes) -> tuple[str, ImageCms.ImageCmsTransform | None]:
+    """(mode, what makes sRGB of its images); None for sRGB, and for a profile of no use."""
+    if b"mpet" in profile:  # as many steps as its writer likes: time without a bound
+        return "", None
+    try:
+        opened = ImageCms.ImageCmsProfile(BytesIO(profile))
+        mode = MODES[opened.profile.xcolor_space]
+        transform = ImageCms.buildTransform(opened, SRGB, mode, "RGB", INTENT, BLACK_IS_BLACK)
+        if mode == "RGB":
+            colors = np.array([list(product(range(0, 256, 51), repeat=3))], dtype=np.uint8)
+            made = np.asarray(transform.apply(Image.fromarray(colors)))
+            if np.abs(made.astype(int) - colors).max() <= SAME:
+                return mode, None
+        return mode, transform
+    except Exception:  # whatever Pillow and LittleCMS make of a damaged profile
+        return "", None
