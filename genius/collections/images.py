@@ -21,18 +21,23 @@ from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
 from genius.collections.colors import eight_bits, in_srgb, on_white
+from genius.collections.kinds import ADVICE, kind_of
+from genius.collections.raw import SUFFIXES as RAW
+from genius.collections.raw import embedded_jpeg
 from genius.errors import UserError
 
 Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
 
-if HEIC := find_spec("pillow_heif") is not None:  # optional: pip install pillow-heif
+if HEIC := find_spec("pillow_heif") is not None:  # an extra
     import_module("pillow_heif").register_heif_opener(thumbnails=False)
 HEIC_FORMAT, HEIC_SUFFIXES = (("HEIF",), (".heic", ".heif", ".hif")) if HEIC else ((), ())
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "AVIF", *HEIC_FORMAT)
 SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".webp", ".jpe", ".jfif", ".jif", ".gif", ".bmp", ".dib", ".tif", ".tiff", ".avif"),
     *HEIC_SUFFIXES,
+    *RAW,
 )
+READABLE = frozenset(("PNG", "JPEG", "WebP", "GIF", "BMP", "TIFF", "AVIF", *("HEIC",) * HEIC))
 NAMES = "PNG, JPEG, WebP, GIF, BMP, TIFF or AVIF"
 
 
@@ -80,7 +85,8 @@ def open_image(
     the image, or its part, so that no side is longer. name: what messages call bytes.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
-    image = _identified(source, name, limits)
+    name = Path(source).name if isinstance(source, Path | str) else name
+    image, name = image_header(source, name, limits), name[:SHOWN]
     with _image_errors(name):
         if max_side and part is None:
             reduced = max(max_side, min(2 * max_side, ENOUGH))
@@ -99,9 +105,33 @@ def open_image(
         return in_srgb(image, info)
 
 
+def image_header(
+    source: Path | str | bytes | Image.Image, name: str = "the image", limits: Limits = DISK
+) -> Image.Image:
+    """An image that is within the limits, not decoded yet. Raises UserError like `open_image`."""
+    name = Path(source).name if isinstance(source, Path | str) else name
+    is_raw, name = Path(name).suffix.lower() in RAW, name[:SHOWN]
+    if isinstance(source, Image.Image):
+        image = source
+    else:
+        data = source if isinstance(source, bytes) else read_image_file(source, limits)
+        _check_bytes(len(data), name, limits)
+        with _image_errors(name, data), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about large images, which _check_pixels refuses
+            image = embedded_jpeg(data, _jpeg) if is_raw else Image.open(io.BytesIO(data), formats=FORMATS)
+        if image is None:
+            raise UserError(f"{name} holds no picture for the camera's screen; develop camera raws to JPEG")
+    _check_pixels(image, name, limits)
+    return image
+
+
+def _jpeg(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data), formats=("JPEG",))
+
+
 def check_size(file: Path, limits: Limits) -> None:
     """Raise UserError if an image has too many bytes or pixels, or is none; it is not decoded."""
-    _identified(file, file.name, limits)
+    image_header(file, file.name, limits)
 
 
 def check_image(file: Path | str, data: bytes | None = None) -> None:
@@ -131,21 +161,6 @@ def read_image_file(file: Path | str, limits: Limits = DISK) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name} cannot be read ({reason})") from None
-
-
-def _identified(source: Path | str | bytes | Image.Image, name: str, limits: Limits) -> Image.Image:
-    """An image that is within the limits, and not decoded yet."""
-    if isinstance(source, Image.Image):
-        image = source
-    else:
-        name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
-        data = source if isinstance(source, bytes) else read_image_file(source, limits)
-        _check_bytes(len(data), name, limits)
-        with _image_errors(name, data), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about large images, which _check_pixels refuses
-            image = Image.open(io.BytesIO(data), formats=FORMATS)
-    _check_pixels(image, name, limits)
-    return image
 
 
 class _PixelBudget:
@@ -185,7 +200,7 @@ def _image_errors(name: str, data: bytes = b"") -> Iterator[None]:
     except UserError:
         raise
     except UnidentifiedImageError:
-        raise UserError(f"{name} is not a readable {NAMES} image; {_advice(name, data)}") from None
+        raise UserError(f"{name} is not a readable {NAMES} image; {_advice(data)}") from None
     except Image.DecompressionBombError:
         raise UserError(f"{name} has too many pixels; save a smaller copy") from None
     except Exception as error:  # Pillow's decoders raise almost any exception on damaged data
@@ -194,12 +209,13 @@ def _image_errors(name: str, data: bytes = b"") -> Iterator[None]:
         ) from None
 
 
-def _advice(name: str, data: bytes) -> str:
-    if data.startswith(b"version https://git-lfs"):
-        return "it is a pointer of Git LFS: git lfs pull"
-    if data[4:8] == b"ftyp" and not HEIC and data[8:12] != b"avif":
-        return "if it is HEIC: pip install pillow-heif, or export it as JPEG"
-    return "save it as one of these"
+def _advice(data: bytes) -> str:
+    kind = kind_of(data)
+    if kind is None:
+        return "save it as one of these"
+    if kind in READABLE and kind != "TIFF":
+        return f"it is {kind}, but damaged; export or download it again"
+    return f"it is {kind}: {ADVICE.get(kind, 'save it as JPEG or PNG')}"
 
 
 def _check_bytes(size: int, name: str, limits: Limits) -> None:

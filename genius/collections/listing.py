@@ -12,7 +12,8 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from genius.collections.images import SUFFIXES
+from genius.collections.images import READABLE, SUFFIXES
+from genius.collections.kinds import HEAD, kind_of
 from genius.collections.lines import text_lines
 from genius.errors import UserError, quoted
 
@@ -25,14 +26,11 @@ HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "d
     ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
     ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
 )
-RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
-UNSUPPORTED_SUFFIXES = RAW.union(
-    SHEETS,
+UNSUPPORTED_SUFFIXES = SHEETS.union(
     [".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".tga", ".pcx", ".ppm", ".pgm", ".pbm"],
     [".psd", ".xcf", ".svg", ".eps", ".ico", ".icns", ".exr", ".hdr"],
 )
-MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF")
 
 
 def read_reports(table: Path) -> Iterator[tuple[str, "FileReport"]]:
@@ -184,7 +182,7 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
     suffix = Path(file).suffix.lower()
     if is_hidden(Path(file).name):
         return FileReport(file, HIDDEN)
-    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - RAW - SHEETS  # what some programs call a JPEG
+    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - SHEETS  # what some programs call a JPEG
     try:
         is_picture = suffix in SUFFIXES or (unsure and _looks_like_a_picture(root / file))
     except OSError as error:
@@ -203,7 +201,7 @@ def _looks_like_a_picture(file: Path) -> bool:
     if not file.is_file():
         return False
     with file.open("rb") as stream:
-        return stream.read(12).startswith(MAGIC)
+        return kind_of(stream.read(HEAD)) in READABLE
 
 
 def account(reports: list[FileReport]) -> list[str]:
@@ -240,8 +238,6 @@ def _remedy(suffix: str) -> str:
         return "to read HEIC: pip install pillow-heif"
     if suffix in SHEETS:
         return "save a table as CSV"
-    if suffix in RAW:
-        return "develop camera raws to JPEG"
     return f"save {suffix} as JPEG or PNG"
 
 

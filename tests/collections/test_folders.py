@@ -37,7 +37,7 @@ def test_every_file_is_accounted_for(tmp_path):
         "3 files: hidden or thumbnail",
         "unsupported kind",
         "2 files: not a picture",
-        "develop camera raws",
+        "2 files: unreadable",
     ):
         assert words in said, said
     assert HEIC or "pip install pillow-heif" in said

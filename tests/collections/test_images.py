@@ -128,12 +128,34 @@ def test_animations_give_their_first_frame():
         assert np.abs(np.asarray(open_image(data))[3, 3].astype(int) - [255, 0, 0]).max() <= 1
 
 
-def test_what_is_no_picture_is_said_for_git_lfs_and_heic():
-    with pytest.raises(UserError, match="git lfs pull"):
-        open_image(b"version https://git-lfs.github.com/spec/v1\noid sha256:0")
-    if not images.HEIC:
-        with pytest.raises(UserError, match="pip install pillow-heif"):
-            open_image(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(400))
+OTHERS = {  # what is called .jpg -> what is said of it
+    b"version https://git-lfs.github.com/spec/v1\noid sha256:0": "a pointer of Git LFS: git lfs pull",
+    b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(99): "JPEG XL: save it as JPEG or PNG",
+    b"\xff\x0a" + bytes(99): "JPEG XL: save it as JPEG or PNG",
+    b"\0\0\0\x18ftypmp42" + bytes(99): "a film: films are not searched",
+    b"\0\0\0\x14ftypqt  " + bytes(99): "a film: films are not searched",
+    b"\0\0\0\x18ftypcrx " + bytes(99): "a camera raw: develop",
+    b"\xef\xbb\xbf\n<!DOCTYPE html><html>404": "a web page: a server sent it in place of the picture",
+    b'{"error": "denied"}': "JSON: a server sent it in place of the picture",
+    b"<svg xmlns='http://www.w3.org/2000/svg'/>": "SVG: save it as JPEG or PNG",
+    b"%PDF-1.4\n": "PDF: save its pages",
+    b"II*\0" + bytes(99): "TIFF: save it with 8 or 16 bits a channel",
+    b"\x89PNG\r\n\x1a\n" + bytes(99): "PNG, but damaged; export or download it again",
+} | {
+    encoded(Image.new("RGB", (16, 16)), form): f"{name}: save it as JPEG or PNG"
+    for form, name in (("PPM", "PPM"), ("TGA", "TGA"), ("ICO", "ICO"), ("JPEG2000", "JPEG 2000"))
+}
+
+
+@pytest.mark.parametrize("data", OTHERS)
+def test_what_no_picture_that_can_be_read_is_called_by_its_kind(data):
+    assert f"it is {OTHERS[data]}" in refusal(data)
+
+
+def test_heic_is_refused_with_the_package_that_reads_it(monkeypatch):
+    monkeypatch.setattr(images, "READABLE", images.READABLE - {"HEIC"})
+    data = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(400)
+    assert images.HEIC or "it is HEIC: pip install pillow-heif, or export it as JPEG" in refusal(data)
 
 
 @pytest.mark.parametrize("size", [(300, 100), (100, 300), (20, 10)])
