@@ -52,7 +52,7 @@ def _unpack(archive: Path, folder: Path, room: int) -> Iterator[Path | FileRepor
 
 def _unpack_entry(archive: ZipFile, entry: ZipInfo, folder: Path) -> Path | FileReport:
     path = PurePosixPath(entry.filename)
-    if any(map(is_hidden, path.parts)):
+    if any(map(is_hidden, path.parts, ("", *path.parts))):
         return FileReport(entry.filename, HIDDEN)
     if entry.flag_bits & 1:
         return FileReport(entry.filename, UNREADABLE, f"{path.name} is encrypted")

@@ -15,15 +15,20 @@ from urllib.parse import unquote, urlsplit
 from genius.collections.images import READABLE, SUFFIXES
 from genius.collections.kinds import HEAD, kind_of
 from genius.collections.lines import text_lines
+from genius.collections.shots import parts_of_others
 from genius.errors import UserError, quoted
 
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
+PART = "part of another picture"  # the detail names it
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
 MISSING, WEB = "missing", "web address"  # of a name in a table
 ELSEWHERE = re.compile(r"(file:|https?:/)?/|[a-z]:/|~/", re.IGNORECASE)  # begins a path of a disk, or an address
+LIBRARIES = (".photoslibrary", ".photolibrary", ".aplibrary")  # of Photos, iPhoto and Aperture
+ORIGINALS = ("originals", "masters")  # the folders in them that hold what their owner put there
 HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
     ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
+    ["thumb", "lost.dir", "encoded-video"],  # of Android and Immich
     ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
 )
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
@@ -77,6 +82,11 @@ class Folder:
                 self.others.append(other)
             else:
                 self.images.append(file)
+        rest = [other.file for other in self.others if other.outcome in (UNSUPPORTED, OTHER)]
+        parts = parts_of_others(self.images, rest)
+        self.images = [file for file in self.images if file not in parts]
+        self.others = [other for other in self.others if other.file not in parts]
+        self.others += (FileReport(file, PART, whole) for file, whole in parts.items())
         self._alike = {form: _grouped(self.files, form) for form in (_plain, _folded, _look)}
         self._alike |= {form: _grouped(self.images, form) for form in (_stem, _last_stem)}
         self._by_name = {PurePosixPath(file).name: file for file in self.files}
@@ -154,7 +164,7 @@ class Folder:
                 self.others.append(FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})"))
                 continue
             for entry in entries:
-                path, unseen = prefix + entry.name, hidden or is_hidden(entry.name)
+                path, unseen = prefix + entry.name, hidden or is_hidden(entry.name, folder.name)
                 try:
                     is_folder = entry.is_dir()
                 except OSError:  # a link to itself
@@ -210,11 +220,11 @@ def account(reports: list[FileReport]) -> list[str]:
     for report in reports:
         by_outcome[report.outcome].append(report)
     lines = []
-    for outcome in (USED, COPY, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
+    for outcome in (USED, COPY, PART, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
         if files := by_outcome[outcome]:
             what = "picture" if outcome in (MISSING, WEB) else "file"
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
-            if outcome in (UNSUPPORTED, OTHER):
+            if outcome in (PART, UNSUPPORTED, OTHER):
                 suffixes = Counter(Path(report.file).suffix.lower() or "no suffix" for report in files)
                 line += f" ({', '.join(f'{suffix} {count:,}' for suffix, count in suffixes.most_common(6))})"
             details = dict.fromkeys(report.detail for report in files if report.detail)
@@ -222,15 +232,18 @@ def account(reports: list[FileReport]) -> list[str]:
                 line += "; " + "; ".join(details)
             elif outcome in (UNREADABLE, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
-            elif outcome in (COPY, UNNAMED):
+            elif outcome in (COPY, PART, UNNAMED):
                 line += f"; the first: {printable(files[0].file)}"
             lines.append(line)
     return lines
 
 
-def is_hidden(name: str) -> bool:
+def is_hidden(name: str, folder: str = "") -> bool:
+    """Whether a file or a folder is hidden, or made of others by a program. folder: that it is in."""
     dotted = name.startswith(".") and not name.startswith("..")  # "..c.jpg" is a name that somebody chose
-    return dotted or name.lower() in HIDDEN_NAMES or name.startswith("SYNOPHOTO_THUMB")
+    derived = folder.lower().endswith(LIBRARIES) and name.lower() not in ORIGINALS
+    named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")  # previews of Lightroom
+    return dotted or derived or named or name.startswith("SYNOPHOTO_THUMB")
 
 
 def _remedy(suffix: str) -> str:
