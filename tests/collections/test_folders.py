@@ -24,8 +24,8 @@ def test_every_file_is_accounted_for(tmp_path):
     folder = photos(
         tmp_path / "photos", "a.jfif", "b.JPE", "c", "sub/d.tif", ".hidden.png", "@eaDir/a/x.jpg", "._a.jpg"
     )
-    for name in ("video.mov", "n.txt", "raw.CR2", "phone.HEIC"):
-        (folder / name).write_bytes(b"0000ftypheic")
+    for name in ("video.mov", "n.txt", "raw.CR2", "phone.HEIC", "layers.psd"):
+        (folder / name).write_bytes(b"0000ftypmp42")
     (folder / "broken.png").write_bytes(b"text")
     (folder / "copy.png").write_bytes(picture(0))
     (row,) = build([str(folder)], tmp_path / "built")
@@ -37,11 +37,11 @@ def test_every_file_is_accounted_for(tmp_path):
         "3 files: hidden or thumbnail",
         "unsupported kind",
         "2 files: not a picture",
-        "2 files: unreadable",
+        "files: unreadable",
     ):
         assert words in said, said
     assert HEIC or "pip install pillow-heif" in said
-    assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 13
+    assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 14
 
 
 def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, monkeypatch):
