@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image, ImageCms
-from PIL.TiffImagePlugin import OPEN_INFO, PHOTOMETRIC_INTERPRETATION
+from PIL.TiffImagePlugin import PHOTOMETRIC_INTERPRETATION
 
 MAX_PROFILE = 10 * 2**20  # bytes; those of printing presses have up to nine million
 MODES = {"RGB ": "RGB", "GRAY": "L", "CMYK": "CMYK"}  # colour space of a profile -> of a picture
@@ -22,44 +22,43 @@ USED = 1 / 8  # of a range at least; numbers that are all below it have another 
 NO_NUMBER = 1e30  # what maps put where they know no height is larger, below zero
 SAMPLE = 1_000_000  # numbers that tell which are rare
 
-# Kinds of TIFF that Pillow does not know, or reads wrongly: fractions of 64 bits, whole numbers of
-# 32, and of 16 where white is zero
-for order, big, photometric in (b"II", "", 0), (b"II", "", 1), (b"MM", "B", 0), (b"MM", "B", 1):
-    OPEN_INFO[order, photometric, (3,), 1, (64,), ()] = ("F", f"F;64{big}F")
-    OPEN_INFO[order, photometric, (1,), 1, (32,), ()] = ("F", f"F;32{big}")
-    OPEN_INFO[order, photometric, (1,), 1, (16,), ()] = (f"I;16{big}", f"I;16{big}")
-
 
 def eight_bits(image: Image.Image) -> Image.Image:
     """An image of 8 bits a channel. Gray of more bits, signed or of fractions is scaled."""
     if image.mode[0] not in "IF":
         return image
     gray = np.asarray(image).astype(np.float32)  # (h, w)
-    low, high = _range(gray)
     clear = image.info.get("transparency")
-    if isinstance(clear, int):
-        gray[gray == clear] = high
-    np.clip(gray, low, high, out=gray)
-    np.nan_to_num(gray, copy=False, nan=low)
-    gray -= low
-    gray *= 255 / (high - low)
+    hidden = gray == clear if isinstance(clear, int) else False
+    levels = levels_of(gray)
     if getattr(image, "tag_v2", {}).get(PHOTOMETRIC_INTERPRETATION) == 0:  # white is zero
-        np.subtract(255, gray, out=gray)
-    return Image.fromarray(gray.round(out=gray).astype(np.uint8))
+        np.subtract(255, levels, out=levels)
+    levels[hidden] = 255
+    return Image.fromarray(levels)
 
 
-def _range(gray: np.ndarray) -> tuple[float, float]:
+def levels_of(numbers: np.ndarray) -> np.ndarray:
+    """Numbers of float32 as levels from 0 to 255, scaled by their range; overwrites the numbers."""
+    low, high = _range(numbers)
+    np.clip(numbers, low, high, out=numbers)
+    np.nan_to_num(numbers, copy=False, nan=low)
+    numbers -= low
+    numbers *= 255 / (high - low)
+    return numbers.round(out=numbers).astype(np.uint8)
+
+
+def _range(numbers: np.ndarray) -> tuple[float, float]:
     """What is black and what is white: zero, or the least number below it, and the smallest of
     RANGES that holds all numbers; where they hardly use it, or none does, the least and the
     greatest number, without the rarest."""
-    known = np.abs(gray) < NO_NUMBER
-    low = float(gray.min(where=known, initial=0))
-    high = float(gray.max(where=known, initial=low))
+    known = np.abs(numbers) < NO_NUMBER
+    low = float(numbers.min(where=known, initial=0))
+    high = float(numbers.max(where=known, initial=low))
     levels = next((levels for levels in RANGES if levels >= high), np.inf)
     if high >= levels * USED:
         return low, float(levels)
-    step = max(1, gray.size // SAMPLE)
-    some = gray.ravel()[::step][known.ravel()[::step]]
+    step = max(1, numbers.size // SAMPLE)
+    some = numbers.ravel()[::step][known.ravel()[::step]]
     if len(some):
         low, high = map(float, np.percentile(some, (0.1, 99.9)))
     return low, high if high > low else low + 1

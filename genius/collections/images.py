@@ -20,10 +20,11 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
-from genius.collections.colors import eight_bits, in_srgb, on_white
+from genius.collections.colors import eight_bits, in_srgb, levels_of, on_white
 from genius.collections.kinds import ADVICE, kind_of
 from genius.collections.raw import SUFFIXES as RAW
 from genius.collections.raw import embedded_jpeg
+from genius.collections.tiff import read_fractions
 from genius.errors import UserError
 
 Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
@@ -118,11 +119,22 @@ def image_header(
         _check_bytes(len(data), name, limits)
         with _image_errors(name, data), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about large images, which _check_pixels refuses
-            image = embedded_jpeg(data, _jpeg) if is_raw else Image.open(io.BytesIO(data), formats=FORMATS)
+            image = embedded_jpeg(data, _jpeg) if is_raw else _opened(data)
         if image is None:
             raise UserError(f"{name} holds no picture for the camera's screen; develop camera raws to JPEG")
     _check_pixels(image, name, limits)
     return image
+
+
+def _opened(data: bytes) -> Image.Image:
+    try:
+        return Image.open(io.BytesIO(data), formats=FORMATS)
+    except UnidentifiedImageError:
+        if (known := read_fractions(data)) is None:
+            raise
+        image = Image.fromarray(levels_of(known[0]))
+        image.info["icc_profile"] = known[1]
+        return image
 
 
 def _jpeg(data: bytes) -> Image.Image:

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from genius.collections.images import open_image, thumbnail
+from genius.errors import UserError
 from tests.collections.samples import encoded
 
 RAMP = np.tile(np.linspace(0, 1, 96), (4, 1))
@@ -118,13 +119,13 @@ def test_a_png_is_shown_by_its_gamma(gamma, level):
     assert open_image(encoded(Image.new("L", (2, 2), 128), pnginfo=chunks)).getpixel((0, 0)) == (128,) * 3
 
 
-def tiff(values: np.ndarray, photometric: int = 1, order: str = "<") -> bytes:
-    """A TIFF of one strip, as programs of science write it. values (h, w)."""
-    height, width = values.shape
+def tiff(values: np.ndarray, photometric: int = 1, order: str = "<", wrong: dict[int, int] | None = None) -> bytes:
+    """A TIFF of one strip, as programs of science write it. values (h, w) or (h, w, channels)."""
+    height, width, channels = (*values.shape, 1)[:3]
     data = values.astype(values.dtype.newbyteorder(order)).tobytes()
     kind = {"u": 1, "i": 2, "f": 3}[values.dtype.kind]
     tags = {256: width, 257: height, 258: values.dtype.itemsize * 8, 259: 1, 262: photometric, 273: 8}
-    tags |= {277: 1, 278: height, 279: len(data), 339: kind}
+    tags |= {277: channels, 278: height, 279: len(data), 339: kind} | (wrong or {})
     entries = b"".join(struct.pack(order + "HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
     head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8 + len(data))
     return head + data + struct.pack(order + "H", len(tags)) + entries + bytes(4)
@@ -156,6 +157,22 @@ def test_gray_of_any_depth_and_range_looks_as_its_twin_of_eight_bits(kind, order
 def test_white_may_be_zero(order):
     for values in ((65535 * (1 - RAMP)).astype(np.uint16), (1 - RAMP).astype(np.float32), 1 - RAMP):
         assert difference(tiff(values, 0, order), TWIN) < 2
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_colours_in_fractions_look_as_their_twin(dtype, order):
+    colors = np.asarray(SCENE) / 255
+    for brightest in (1, 1.02, 255):
+        assert difference(tiff((colors * brightest).astype(dtype), 2, order), SCENE) < 2
+    four = np.concatenate([colors, np.ones((32, 32, 1))], axis=2)
+    assert difference(tiff(four.astype(dtype), 2, order), SCENE) < 2
+
+
+@pytest.mark.parametrize("wrong", [{256: 60_000}, {259: 5}, {277: 2}, {279: 5}, {273: 10**6}, {284: 2}])
+def test_fractions_that_are_not_as_their_tags_say_are_refused(wrong):
+    with pytest.raises(UserError, match="is not a readable PNG|is a damaged image|has 60000"):
+        open_image(tiff(np.zeros((4, 4, 3), np.float32), 2, wrong=wrong))
 
 
 def test_a_dark_picture_stays_dark_and_a_mask_is_seen():
