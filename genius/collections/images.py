@@ -24,7 +24,7 @@ from genius.collections.colors import eight_bits, in_srgb, levels_of, on_white
 from genius.collections.kinds import ADVICE, kind_of
 from genius.collections.raw import SUFFIXES as RAW
 from genius.collections.raw import embedded_jpeg
-from genius.collections.tiff import read_fractions
+from genius.collections.tiff import in_own_order, read_fractions
 from genius.errors import UserError
 
 Part = tuple[float, float, float, float]  # left, top, right, bottom of an upright image; 0 to 1 of its width or height
@@ -128,7 +128,7 @@ def image_header(
 
 def _opened(data: bytes) -> Image.Image:
     try:
-        return Image.open(io.BytesIO(data), formats=FORMATS)
+        return in_own_order(Image.open(io.BytesIO(data), formats=FORMATS))
     except UnidentifiedImageError:
         if (known := read_fractions(data)) is None:
             raise

@@ -1,8 +1,10 @@
 """Kinds of TIFF, as programs of science and of light write them, that Pillow does not know or reads wrongly."""
 
+import re
 from io import BytesIO
 
 import numpy as np
+from PIL import Image
 from PIL.TiffImagePlugin import OPEN_INFO, ImageFileDirectory_v2
 
 WIDTH, HEIGHT, BITS, COMPRESSION, COLORS, CHANNELS, PLANES = 256, 257, 258, 259, 262, 277, 284  # tags
@@ -14,6 +16,16 @@ for order, big, photometric in (b"II", "", 0), (b"II", "", 1), (b"MM", "B", 0), 
     OPEN_INFO[order, photometric, (3,), 1, (64,), ()] = ("F", f"F;64{big}F")
     OPEN_INFO[order, photometric, (1,), 1, (32,), ()] = ("F", f"F;32{big}")
     OPEN_INFO[order, photometric, (1,), 1, (16,), ()] = (f"I;16{big}", f"I;16{big}")
+
+
+def in_own_order(image: Image.Image) -> Image.Image:
+    """The image, not decoded yet, whose bytes Pillow does not swap again where libtiff does so."""
+    for place, tile in enumerate(getattr(image, "tile", ())):
+        if tile.codec_name == "libtiff":
+            kind, *rest = tile.args
+            kind = re.sub(r"^([IF];\d\d)B(?=[FS]|$)", r"\1N", kind)
+            image.tile[place] = tile._replace(args=(kind, *rest))
+    return image
 
 
 def read_fractions(data: bytes) -> tuple[np.ndarray, bytes] | None:

@@ -1,6 +1,7 @@
 """What pictures of any depth and colour space look like: as their twins of 8 bits in sRGB."""
 
 import struct
+import zlib
 from io import BytesIO
 from itertools import product
 
@@ -119,18 +120,22 @@ def test_a_png_is_shown_by_its_gamma(gamma, level):
     assert open_image(encoded(Image.new("L", (2, 2), 128), pnginfo=chunks)).getpixel((0, 0)) == (128,) * 3
 
 
-def tiff(values: np.ndarray, photometric: int = 1, order: str = "<", wrong: dict[int, int] | None = None) -> bytes:
+def tiff(values: np.ndarray, photometric: int = 1, order: str = "<", tags: dict[int, int] | None = None) -> bytes:
     """A TIFF of one strip, as programs of science write it. values (h, w) or (h, w, channels)."""
     height, width, channels = (*values.shape, 1)[:3]
     data = values.astype(values.dtype.newbyteorder(order)).tobytes()
+    if tags == COMPRESSED:
+        data = zlib.compress(data) + bytes(9)
+        data = data[: len(data) // 2 * 2]
     kind = {"u": 1, "i": 2, "f": 3}[values.dtype.kind]
-    tags = {256: width, 257: height, 258: values.dtype.itemsize * 8, 259: 1, 262: photometric, 273: 8}
-    tags |= {277: channels, 278: height, 279: len(data), 339: kind} | (wrong or {})
-    entries = b"".join(struct.pack(order + "HHII", tag, 4, 1, value) for tag, value in sorted(tags.items()))
+    own = {256: width, 257: height, 258: values.dtype.itemsize * 8, 259: 1, 262: photometric, 273: 8}
+    own |= {277: channels, 278: height, 279: len(data), 339: kind} | (tags or {})
+    entries = b"".join(struct.pack(order + "HHII", tag, 4, 1, own[tag]) for tag in sorted(own))
     head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8 + len(data))
-    return head + data + struct.pack(order + "H", len(tags)) + entries + bytes(4)
+    return head + data + struct.pack(order + "H", len(own)) + entries + bytes(4)
 
 
+COMPRESSED = {259: 8}
 TWIN = Image.fromarray((RAMP * 255).round().astype(np.uint8))
 RAMPS = {
     "12 bits in 16": (RAMP * 4095).astype(np.uint16),
@@ -150,7 +155,8 @@ RAMPS = {
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("kind", RAMPS)
 def test_gray_of_any_depth_and_range_looks_as_its_twin_of_eight_bits(kind, order):
-    assert difference(tiff(RAMPS[kind], order=order), TWIN) < 2
+    for how in ({}, COMPRESSED):
+        assert difference(tiff(RAMPS[kind], order=order, tags=how), TWIN) < 2
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -172,7 +178,7 @@ def test_colours_in_fractions_look_as_their_twin(dtype, order):
 @pytest.mark.parametrize("wrong", [{256: 60_000}, {259: 5}, {277: 2}, {279: 5}, {273: 10**6}, {284: 2}])
 def test_fractions_that_are_not_as_their_tags_say_are_refused(wrong):
     with pytest.raises(UserError, match="is not a readable PNG|is a damaged image|has 60000"):
-        open_image(tiff(np.zeros((4, 4, 3), np.float32), 2, wrong=wrong))
+        open_image(tiff(np.zeros((4, 4, 3), np.float32), 2, tags=wrong))
 
 
 def test_a_dark_picture_stays_dark_and_a_mask_is_seen():
