@@ -16,7 +16,8 @@ SRGB = ImageCms.createProfile("sRGB")
 INTENT = ImageCms.Intent.RELATIVE_COLORIMETRIC
 BLACK_IS_BLACK = ImageCms.Flags.BLACKPOINTCOMPENSATION
 SAME = 2  # of 255 levels: a profile that changes no colour by more is sRGB
-SRGB_GAMMA, GAMMA_TOLERANCE = 1 / 2.2, 0.05
+SRGB_GAMMA, SAME_GAMMA = 1 / 2.2, 0.025  # of PNGs, and what differs by more is not sRGB
+LEAST_GAMMA, MOST_GAMMA = 0.25, 1.25  # any other is an error of its writer
 RANGES = (1, 255, 1023, 4095, 16383, 65535)  # fractions, and numbers of 8 to 16 bits
 USED = 1 / 8  # of a range at least; numbers that are all below it have another one
 NO_NUMBER = 1e30  # what maps put where they know no height is larger, below zero
@@ -82,12 +83,13 @@ def in_srgb(image: Image.Image, info: Mapping[str, Any]) -> Image.Image:
     info: `Image.info` of the file, which may have an ICC profile, or a PNG's gamma. A profile that
     is damaged, or of another kind of image, is ignored.
     """
-    profile, gamma = info.get("icc_profile"), info.get("gamma")
+    profile = info.get("icc_profile")
+    gamma = SRGB_GAMMA if "srgb" in info else info.get("gamma", SRGB_GAMMA)
     if isinstance(profile, bytes) and profile:
         mode, transform = _to_srgb(profile) if len(profile) <= MAX_PROFILE else ("", None)
         if transform and (image.mode == mode or (image.mode, mode) == ("L", "RGB")):
             image = transform.apply(image if image.mode == mode else image.convert(mode))
-    elif gamma and "srgb" not in info and abs(gamma / SRGB_GAMMA - 1) > GAMMA_TOLERANCE:
+    elif LEAST_GAMMA < gamma < MOST_GAMMA and abs(gamma - SRGB_GAMMA) > SAME_GAMMA:
         light = (np.arange(256) / 255) ** (1 / gamma)
         levels = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
         image = image.convert("RGB").point((levels * 255).round().astype(int).tolist() * 3)

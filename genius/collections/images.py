@@ -83,7 +83,8 @@ def open_image(
     """Decode an image, of several the first, into an upright sRGB image on white.
 
     source: a file, the encoded bytes, or what Pillow made of them. part: crop the upright image to it. max_side: shrink
-    the image, or its part, so that no side is longer. name: what messages call bytes.
+    the image, or its part, so that no side is longer. name: what messages call bytes, whose suffix
+    tells a camera raw.
     Raises UserError for any other format, a damaged image or one that is too large.
     """
     name = Path(source).name if isinstance(source, Path | str) else name
@@ -94,9 +95,8 @@ def open_image(
             image.draft(None, (reduced, reduced))  # decode a JPEG at reduced size
         if image.width * image.height > MAX_FULL:
             image.draft(None, (image.width // 2, image.height // 2))
-    with _decoding.reserve(image.width * image.height):
-        with _image_errors(name):
-            image.load()
+    with _decoding.reserve(image.width * image.height), _image_errors(name):
+        image.load()
         info, turn = image.info, _turn(image)
         image = eight_bits(image)
         image = on_white(_cropped(image if turn is None else image.transpose(turn), part))
@@ -121,7 +121,7 @@ def image_header(
             warnings.simplefilter("ignore")  # about large images, which _check_pixels refuses
             image = embedded_jpeg(data, _jpeg) if is_raw else _opened(data)
         if image is None:
-            raise UserError(f"{name} holds no picture for the camera's screen; develop camera raws to JPEG")
+            raise UserError(f"{name} holds no JPEG that shows it; develop camera raws to JPEG")
     _check_pixels(image, name, limits)
     return image
 
@@ -139,11 +139,6 @@ def _opened(data: bytes) -> Image.Image:
 
 def _jpeg(data: bytes) -> Image.Image:
     return Image.open(io.BytesIO(data), formats=("JPEG",))
-
-
-def check_size(file: Path, limits: Limits) -> None:
-    """Raise UserError if an image has too many bytes or pixels, or is none; it is not decoded."""
-    image_header(file, file.name, limits)
 
 
 def check_image(file: Path | str, data: bytes | None = None) -> None:

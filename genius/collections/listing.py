@@ -239,10 +239,10 @@ def account(reports: list[FileReport]) -> list[str]:
 
 
 def is_hidden(name: str, folder: str = "") -> bool:
-    """Whether a file or a folder is hidden, or made of others by a program. folder: that it is in."""
+    """Whether a file or a folder is hidden, or derived by a program. folder: that it is in."""
     dotted = name.startswith(".") and not name.startswith("..")  # "..c.jpg" is a name that somebody chose
     derived = folder.lower().endswith(LIBRARIES) and name.lower() not in ORIGINALS
-    named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")  # previews of Lightroom
+    named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")  # of Lightroom
     return dotted or derived or named or name.startswith("SYNOPHOTO_THUMB")
 
 

@@ -11,14 +11,14 @@ SUFFIXES = frozenset(
     [".cr2", ".cr3", ".nef", ".nrw", ".arw", ".sr2", ".srf", ".dng", ".gpr", ".raf", ".orf", ".rw2"]
 ).union([".rwl", ".pef", ".srw", ".3fr", ".fff", ".iiq", ".mos", ".mef", ".mrw", ".erf", ".kdc", ".dcr", ".x3f"])
 JPEG = re.compile(rb"\xff\xd8\xff")
-MAX_JPEGS = 64  # that are looked at; the pixels of a raw may by chance look like the beginning of one
+MAX_JPEGS = 64  # that are looked at; pixels of a raw may by chance look like one
 MAX_HEADER = 2**20  # bytes of a JPEG before its pixels
 ORIENTATION = 0x0112  # EXIF tag
-TIFF = {b"II": b"II*\0", b"MM": b"MM\0*"}  # order of bytes -> what a TIFF begins with, not some raws
+TIFF = {b"II": b"II*\0", b"MM": b"MM\0*"}  # order of bytes -> how a TIFF begins
 
 
 def embedded_jpeg(data: bytes, opened: Callable[[bytes], Image.Image]) -> Image.Image | None:
-    """The largest JPEG in a raw, not decoded, with the orientation of the raw; None if there is none.
+    """The largest JPEG in a raw, not decoded, with the raw's orientation; None if there is none.
 
     opened: opens a JPEG, or raises any exception.
     """

@@ -29,7 +29,7 @@ def parts_of_others(images: Iterable[str], others: Iterable[str]) -> dict[str, s
         suffix = PurePosixPath(file).suffix.lower()
         if suffix in PARTS:
             stem = stem if (folder, stem) in best else PART_STEM.sub("", stem)
-        elif suffix not in HEIC or _rank(file)[0] == 0:  # an edit that cannot be read is none's part
+        elif suffix not in HEIC or _rank(file)[0] == 0:  # an edit is no part
             continue
         if (folder, stem) in best:
             parts[file] = best[folder, stem]

@@ -1,4 +1,4 @@
-"""Kinds of TIFF, as programs of science and of light write them, that Pillow does not know or reads wrongly."""
+"""Kinds of TIFF that Pillow does not know or reads wrongly; programs of science write them."""
 
 import re
 from io import BytesIO

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genius.collections.draft import Draft, SourceImage
-from genius.collections.images import PAGE, check_size
+from genius.collections.images import PAGE, image_header
 from genius.collections.layout import SPLITS
 from genius.collections.listing import account
 from genius.collections.mbeir import Collection
@@ -51,7 +51,7 @@ def uploaded_items(uploads: Sequence[tuple[str, Path | None]], dataset: int, fir
     """
 
     def image_path(name: str) -> Path:
-        check_size(pictures[name], PAGE)
+        image_header(pictures[name], limits=PAGE)
         return pictures[name]
 
     pictures = {f"{number}/{picture.name}": picture for number, (_, picture) in enumerate(uploads, first) if picture}

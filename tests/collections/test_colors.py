@@ -109,7 +109,7 @@ def test_a_picture_in_srgb_is_not_converted(monkeypatch):
     assert difference(data, SCENE) == 0
 
 
-@pytest.mark.parametrize("gamma, level", [(1.0, 188), (0.45455, 128), (1 / 1.8, 146)])
+@pytest.mark.parametrize("gamma, level", [(1.0, 188), (0.45455, 128), (1 / 1.8, 146), (0, 128), (1e-5, 128), (9, 128)])
 def test_a_png_is_shown_by_its_gamma(gamma, level):
     chunks = PngImagePlugin.PngInfo()
     chunks.add(b"gAMA", struct.pack(">I", round(gamma * 100_000)))

@@ -45,5 +45,5 @@ def test_a_jpeg_that_says_itself_how_it_was_held_is_turned_once(tmp_path):
 @pytest.mark.parametrize("rest", [b"", PIXELS, PIXELS * MAX_JPEGS + LARGE])
 def test_a_raw_without_a_jpeg_is_refused_with_a_remedy(tmp_path, rest):
     (tmp_path / "a.CR2").write_bytes(b"II*\0\x10\0\0\0CR\x02\0" + bytes(100) + rest)
-    with pytest.raises(UserError, match="^a.CR2 holds no picture .* develop camera raws to JPEG"):
+    with pytest.raises(UserError, match="^a.CR2 holds no JPEG .* develop camera raws to JPEG"):
         open_image(tmp_path / "a.CR2")
