@@ -221,7 +221,7 @@ def _advice(data: bytes) -> str:
     if kind is None:
         return "save it as one of these"
     if kind in READABLE and kind != "TIFF":
-        return f"it is {kind}, but damaged; export or download it again"
+        return f"it is damaged {kind}: export or download it again"
     return f"it is {kind}: {ADVICE.get(kind, 'save it as JPEG or PNG')}"
 
 

@@ -36,10 +36,10 @@ ADVICE = {
     "TIFF": "save it with 8 or 16 bits a channel",
     "HEIC": "pip install pillow-heif, or export it as JPEG",
     "a camera raw": "develop camera raws to JPEG",
-    "a film": "films are not searched; save a frame of it as JPEG",
+    "a film": "save a frame of it as JPEG",
     "a pointer of Git LFS": "git lfs pull",
-    "a web page": "a server sent it in place of the picture; download that again",
-    "JSON": "a server sent it in place of the picture; download that again",
+    "a web page": "a server sent it in place of the picture, so download that again",
+    "JSON": "a server sent it in place of the picture, so download that again",
     "PDF": "save its pages as JPEG or PNG",
     "a ZIP": "unpack it",
 }

@@ -22,6 +22,7 @@ USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail
 PART = "part of another picture"  # the detail names it
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
+MAX_REMEDIES = 5  # in a line
 MISSING, WEB = "missing", "web address"  # of a name in a table
 ELSEWHERE = re.compile(r"(file:|https?:/)?/|[a-z]:/|~/", re.IGNORECASE)  # begins a path of a disk, or an address
 LIBRARIES = (".photoslibrary", ".photolibrary", ".aplibrary")  # of Photos, iPhoto and Aperture
@@ -232,6 +233,9 @@ def account(reports: list[FileReport]) -> list[str]:
                 line += "; " + "; ".join(details)
             elif outcome in (UNREADABLE, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
+                remedies = dict.fromkeys(detail.rpartition("; ")[2] for detail in details if "; " in detail)
+                others = [remedy for remedy in remedies if not files[0].detail.endswith(remedy)]
+                line += f"; others: {'; '.join(others[:MAX_REMEDIES])}" if others else ""
             elif outcome in (COPY, PART, UNNAMED):
                 line += f"; the first: {printable(files[0].file)}"
             lines.append(line)

@@ -8,7 +8,7 @@ import pytest
 from genius.collections.building import build
 from genius.collections.checker import Checker
 from genius.collections.images import HEIC
-from genius.collections.listing import UNREADABLE, other_than_picture
+from genius.collections.listing import UNREADABLE, FileReport, account, other_than_picture
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError
@@ -42,6 +42,16 @@ def test_every_file_is_accounted_for(tmp_path):
         assert words in said, said
     assert HEIC or "pip install pillow-heif" in said
     assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 14
+
+
+def test_each_kind_of_unreadable_file_is_said_with_what_to_do():
+    details = [
+        "a.jpg is large; save a smaller copy",
+        "b.jpg is odd; it is a film",
+        "c.jpg is large; save a smaller copy",
+    ]
+    (line,) = account([FileReport(f"{n}.jpg", UNREADABLE, detail) for n, detail in enumerate(details)])
+    assert line == "3 files: unreadable; the first: a.jpg is large; save a smaller copy; others: it is a film"
 
 
 def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, monkeypatch):

@@ -132,15 +132,15 @@ OTHERS = {  # what is called .jpg -> what is said of it
     b"version https://git-lfs.github.com/spec/v1\noid sha256:0": "a pointer of Git LFS: git lfs pull",
     b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(99): "JPEG XL: save it as JPEG or PNG",
     b"\xff\x0a" + bytes(99): "JPEG XL: save it as JPEG or PNG",
-    b"\0\0\0\x18ftypmp42" + bytes(99): "a film: films are not searched",
-    b"\0\0\0\x14ftypqt  " + bytes(99): "a film: films are not searched",
+    b"\0\0\0\x18ftypmp42" + bytes(99): "a film: save a frame",
+    b"\0\0\0\x14ftypqt  " + bytes(99): "a film: save a frame",
     b"\0\0\0\x18ftypcrx " + bytes(99): "a camera raw: develop",
     b"\xef\xbb\xbf\n<!DOCTYPE html><html>404": "a web page: a server sent it in place of the picture",
     b'{"error": "denied"}': "JSON: a server sent it in place of the picture",
     b"<svg xmlns='http://www.w3.org/2000/svg'/>": "SVG: save it as JPEG or PNG",
     b"%PDF-1.4\n": "PDF: save its pages",
     b"II*\0" + bytes(99): "TIFF: save it with 8 or 16 bits a channel",
-    b"\x89PNG\r\n\x1a\n" + bytes(99): "PNG, but damaged; export or download it again",
+    b"\x89PNG\r\n\x1a\n" + bytes(99): "damaged PNG: export or download it again",
 } | {
     encoded(Image.new("RGB", (16, 16)), form): f"{name}: save it as JPEG or PNG"
     for form, name in (("PPM", "PPM"), ("TGA", "TGA"), ("ICO", "ICO"), ("JPEG2000", "JPEG 2000"))
