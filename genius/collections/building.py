@@ -20,6 +20,7 @@ from genius.collections.draft import Content, Draft, SourceImage
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, FileReport, account
+from genius.collections.metadata import inside
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
 from genius.collections.writer import CollectionWriter, new_collection
@@ -104,10 +105,10 @@ def _write_dataset(
     missing = [*source.missing, *(record for record in source.records if record.image in unreadable)]
     rules = apply_rules(draft, entries, source.pairs, benchmark, missing)
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))
-    reports = [*reports, *source.others]
+    records = [*(entry.record for entry in entries), *missing]
+    reports = [*reports, *source.others, *(report for record in records for report in record.heard)]
     writer.files((name, report.file, report.outcome, report.detail) for report in reports)
     if not benchmark:  # whose captions may only ask
-        records = [*(entry.record for entry in entries), *missing]
         writer.files((name, record.image, TEXT, text) for record in records for text in record.captions)
     rows[-1].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
@@ -139,16 +140,16 @@ def store_images(
     """Check, hash and copy every image and assign its split; returns (valid images, what became of the files).
 
     copies: also keep images that repeat another one with the same texts and attributes.
-    strict: raise UserError if an image that a table names is missing or invalid. Raises UserError if every image is.
+    strict: raise UserError if an image that a table names is missing or invalid, and do not read what pictures say of
+    themselves, as in M-BEIR. Raises UserError if every image is invalid.
     """
     if strict and source.missing:
         raise source.error(source.missing[0], f"{quoted(source.missing[0].image)} is missing")
     own_val = any(record.split == "val" for record in source.records)
     prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
     entries, reports, known = [], [], dict[str, str]()
-    for record, data in tqdm(
-        _checked_images(source), total=len(source.records), desc=name, unit=" images", leave=False, disable=None
-    ):
+    images = _checked_images(source, not strict)
+    for record, data in tqdm(images, total=len(source.records), desc=name, unit=" images", leave=False, disable=None):
         if isinstance(data, UserError):
             reports.append(FileReport(record.image, UNREADABLE, str(data)))
             if strict and source.table is not None:
@@ -170,15 +171,21 @@ def store_images(
     return entries, reports
 
 
-def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]]:
-    """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads."""
+def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError]]:
+    """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads.
+
+    hear: complete the records by what their images say.
+    """
 
     def read(record: Record) -> bytes | UserError:
         try:
             data = read_image_file(source.folder / record.image)
             check_image(record.image, data)
+            if hear:
+                record.hear(inside(data, record.image), last=True)
             return data
         except UserError as error:
+            record.hear([], last=hear)
             return source.error(record, str(error))
 
     with ThreadPoolExecutor() as readers:

@@ -70,11 +70,7 @@ def open_image(
         image = source
     else:
         name = name[:SHOWN] if isinstance(source, bytes) else Path(source).name[:SHOWN]
-        data = source if isinstance(source, bytes) else read_image_file(source)
-        _check_bytes(len(data), name)
-        with _image_errors(name, data), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
-            image = Image.open(io.BytesIO(data), formats=FORMATS)
+        image = image_header(source if isinstance(source, bytes) else read_image_file(source), name)
     with _image_errors(name):
         _check_size(image, name)
         if max_side and part is None:
@@ -89,6 +85,14 @@ def open_image(
         if max_side:
             image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
     return image
+
+
+def image_header(data: bytes, name: str) -> Image.Image:
+    """An image that `open_image` may decode. Raises UserError for any other format and for too many bytes."""
+    _check_bytes(len(data), name)
+    with _image_errors(name, data), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns about large images; _check_size refuses them
+        return Image.open(io.BytesIO(data), formats=FORMATS)
 
 
 def check_image(file: Path | str, data: bytes | None = None) -> None:

@@ -20,6 +20,7 @@ USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
 MISSING, WEB = "missing", "web address"  # of a name in a table
+CAPTION, UNHEARD = "caption from", "unreadable metadata"  # the former with an origin, such as IPTC
 ELSEWHERE = re.compile(r"(file:|https?:/)?/|[a-z]:/|~/", re.IGNORECASE)  # begins a path of a disk, or an address
 HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
     ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
@@ -212,7 +213,8 @@ def account(reports: list[FileReport]) -> list[str]:
     for report in reports:
         by_outcome[report.outcome].append(report)
     lines = []
-    for outcome in (USED, COPY, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
+    captions = sorted(outcome for outcome in by_outcome if outcome.startswith(CAPTION))
+    for outcome in (USED, *captions, COPY, HIDDEN, UNREADABLE, UNHEARD, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
         if files := by_outcome[outcome]:
             what = "picture" if outcome in (MISSING, WEB) else "file"
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
@@ -222,7 +224,7 @@ def account(reports: list[FileReport]) -> list[str]:
             details = dict.fromkeys(report.detail for report in files if report.detail)
             if outcome == UNSUPPORTED:
                 line += "; " + "; ".join(details)
-            elif outcome in (UNREADABLE, MISSING, WEB):
+            elif outcome in (UNREADABLE, UNHEARD, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
             elif outcome in (COPY, UNNAMED):
                 line += f"; the first: {printable(files[0].file)}"

@@ -19,7 +19,8 @@ from genius.collections.arrow import MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
-from genius.collections.listing import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
+from genius.collections.listing import CAPTION, UNHEARD, UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
+from genius.collections.metadata import Beside, Said, drop_defaults, union
 from genius.collections.tables import KARPATHY, Cells, names_images, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
@@ -42,11 +43,45 @@ class Record:
     attributes: dict[str, Any] = field(default_factory=dict)
     qa: list[tuple[str, str]] = field(default_factory=list)
     table: Path | None = None  # that has the line, if it is not the source's
+    said: list[Said] = field(default_factory=list)  # by files beside it and, for `build`, by the picture itself
+    caption_from: str = ""  # where the caption is from, if it is not from a table or a text file
 
     @property
     def facts(self) -> dict[str, Any]:
         """What is kept of it with its image."""
-        return {"id": self.id, **self.attributes}
+        said = {name: value for said in self.said for name, value in said.facts.items()}
+        return {"id": self.id, **self.origin, **said, **self.attributes}
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """What is kept of it with its caption."""
+        return {CAPTION: self.caption_from} if self.caption_from else {}
+
+    @property
+    def heard(self) -> list[FileReport]:
+        """Where its caption is from, and what could not be read."""
+        problems = [FileReport(self.image, UNHEARD, said.problem) for said in self.said if said.problem]
+        caption = [FileReport(self.image, f"{CAPTION} {self.caption_from}")] if self.caption_from else []
+        return caption + problems
+
+    def hear(self, found: Iterable[Said], last: bool = False) -> None:
+        """Take what is said of the picture, if it has no text: the best one, or at last its keywords.
+
+        Keywords are also an attribute; no query asks for the other facts.
+        """
+        self.said += found
+        drop_defaults(self.said)
+        if self.caption_from:
+            self.captions, self.caption_from = [], ""  # may have been a default of the camera that is known now
+        speaking = [said for said in self.said if said.keywords]
+        keywords = union(word for said in speaking for word in said.keywords)
+        if not self.captions and (best := next((said for said in self.said if said.text), None)):
+            self.captions, self.caption_from = [best.text], best.origin
+        if last and keywords and not self.captions:
+            self.captions = [", ".join(keywords)]
+            self.caption_from = f"{' and '.join(dict.fromkeys(said.origin for said in speaking))} keywords"
+        if last and keywords:
+            self.attributes.setdefault("keywords", keywords)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +126,8 @@ def read_source(root: Path) -> Source:
     if not root.is_dir():
         raise UserError(f"{root} is not a folder of images, nor a table of them ({', '.join(TABLES)})")
     folder, notes = Folder(root), list[str]()
-    tables = chosen or _find_tables(root, folder)
+    beside = Beside(root, folder.files, folder.images)
+    tables = chosen or _find_tables(root, folder, beside.files)
     texts = {PAIRS, *tables}  # files that are used, besides images
     records, missing = list[Record](), list[Record]()
     for name in tables:
@@ -103,6 +139,10 @@ def read_source(root: Path) -> Source:
         texts |= _read_captions(folder, records, notes)
         for name in [name for name in folder.files if name.lower().endswith(TABLES)][:1]:
             notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
+    for record in records:
+        record.hear(beside.of(record.image))
+    texts |= beside.used
+    notes += [f"{len(beside.problems):,} .xmp files cannot be read; the first: {one}" for one in beside.problems[:1]]
     lost = [folder.missing(record.image, record.line) for record in missing]
     others = [*lost, *folder.unused({record.image for record in records}, texts)]
     if lost and not records:
@@ -131,8 +171,8 @@ def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
     return replace(source, unpacked=folder)
 
 
-def _find_tables(root: Path, folder: Folder) -> list[str]:
-    """The table of a folder, or those in its folders."""
+def _find_tables(root: Path, folder: Folder, sidecars: set[str]) -> list[str]:
+    """The table of a folder, or those in its folders. sidecars: files of which each is about one picture."""
     if "manifest.jsonl" in folder:
         return ["manifest.jsonl"]
     files = [name for name in sorted(folder.files) if name != PAIRS]
@@ -142,7 +182,7 @@ def _find_tables(root: Path, folder: Folder) -> list[str]:
     if not tables and len(karpathy) == 1:
         return karpathy
     if not tables:
-        others = [name for name in here if name.lower().endswith((".txt", ".json"))]
+        others = [name for name in here if name.lower().endswith((".txt", ".json")) and name not in sidecars]
         tables = [name for name in others if names_images(root / name, folder.names_picture)]
     if len(tables) > 1:
         raise UserError(
