@@ -1,4 +1,4 @@
-"""What pictures, and the files beside them, say about themselves: descriptions, keywords, the date taken, the camera.
+"""What pictures, and the files beside them, say: descriptions, keywords, the date, the camera.
 
 Places, which cameras and telephones also write, are not read.
 """
@@ -24,38 +24,43 @@ from genius.texts import MAX_TEXT
 
 MAX_XMP, MAX_EXIF = 2**21, 2**16  # bytes
 MAX_KEYWORDS, MAX_FACT = 500, 200  # of one origin; characters
-MARKER = "supplemental-metadata"  # Takeout's names end with it, or with its beginning where they are too long
-SHORTEST_CUT = 43  # characters of a name that Takeout may have cut: of 46, with the number of a copy
+MARKER = "supplemental-metadata"  # at the end of Takeout's names; of long names its beginning
+SHORTEST_CUT = 43  # characters of a name that Takeout has cut: 46 with the number of a copy
 NUMBER = re.compile(r"\(\d{1,4}\)(?=\.|$)")  # of copies: Takeout's a(1).jpg has a.jpg(1).json
-EDITED = re.compile(r"-(edited|bearbeitet|modifi[eé]|editad[oa]|modificato|bewerkt|edytowane|redigerad)(?=\.)")
+EDIT = re.compile(r"-(edited|bearbeitet|modifi[eé]|editado|modificato|bewerkt|edytowane)(?=\.)")
 DC, RDF = "{http://purl.org/dc/elements/1.1/}", "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+ADOBE = "{http://ns.adobe.com/%s/1.0/}%s"
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 XMP_KEYWORDS = {  # -> what stands between the levels of a hierarchy
     f"{DC}subject": "",
-    "{http://ns.adobe.com/lightroom/1.0/}hierarchicalSubject": "|",
+    ADOBE % ("lightroom", "hierarchicalSubject"): "|",
     "{http://www.digikam.org/ns/1.0/}TagsList": "/",
 }
-XMP_DATES = ("{http://ns.adobe.com/exif/1.0/}DateTimeOriginal", "{http://ns.adobe.com/photoshop/1.0/}DateCreated")
-XMP_CAMERA = ("{http://ns.adobe.com/tiff/1.0/}Make", "{http://ns.adobe.com/tiff/1.0/}Model")
+XMP_DATES = (ADOBE % ("exif", "DateTimeOriginal"), ADOBE % ("photoshop", "DateCreated"))
+XMP_CAMERA = (ADOBE % ("tiff", "Make"), ADOBE % ("tiff", "Model"))
 IPTC_KEYWORDS, IPTC_CAPTION = (2, 25), (2, 120)
 DESCRIPTION, MAKE, MODEL, XP_KEYWORDS = 0x010E, 0x010F, 0x0110, 0x9C9E  # EXIF tags
 EXIF_IFD, TAKEN = 0x8769, 0x9003
-BEHIND = (b"iTXtXML:com.adobe.xmp", b"eXIf", *(b"%bDescription" % chunk for chunk in (b"tEXt", b"iTXt", b"zTXt")))
-PNG_TEXTS = ("Description", "Title", "parameters")  # the last: the prompt of a picture that a model has drawn
+BEHIND = (  # in a PNG
+    *(b"iTXtXML:com.adobe.xmp", b"eXIf"),
+    *(b"tEXtDescription", b"iTXtDescription", b"zTXtDescription"),
+)
+PNG_TEXTS = ("Description", "Title", "parameters")  # the last: the prompt of a drawn picture
 SETTINGS = re.compile(r"\n(?:Negative prompt|Steps): ")  # behind a prompt
 JSON_TEXTS = ("description", "caption", "captionabstract", "imagedescription", "content")
 JSON_KEYWORDS = ("keywords", "tags", "subject", "hierarchicalsubject")
 DATE = re.compile(r"([12]\d{3})[:-](\d\d)[:-](\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?))?")
 DEFAULT_CAPTIONS = re.compile(  # of cameras and programs
-    r"([A-Z]+ ){1,2}(DIGITAL CAMERA|DSC)|(?i:(kodak )?digital (still )?camera|exif[ _]jpeg[ _]picture|default|untitled|"
-    r"created with (the )?gimp|processed with vsco.*|lead technologies.*)"
+    r"([A-Z]+ ){1,2}(DIGITAL CAMERA|DSC)|(?i:(kodak )?digital (still )?camera|default|untitled|"
+    r"exif[ _]jpeg[ _]picture|created with (the )?gimp|processed with vsco.*|lead technologies.*)"
 )
+CODE = re.compile("[a-z]{3,6}")  # of Huawei, for how a picture was taken, such as edf and oznor
 CAMERA_WORDS = {"digital", "still", "camera", "dsc"}
 
 
 @dataclass(slots=True)
 class Said:
-    """What one origin, such as IPTC, says about a picture. problem: why it could not be read, in words."""
+    """What one origin, such as IPTC, says about a picture. problem: why it cannot be read."""
 
     origin: str
     text: str = ""
@@ -65,7 +70,7 @@ class Said:
 
 
 class Beside:
-    """The .xmp and .json files that are called after pictures: Lightroom's, Takeout's and other programs'."""
+    """The .xmp and .json files that are called after pictures: Lightroom's, Takeout's, others'."""
 
     def __init__(self, root: Path, files: Iterable[str], images: Iterable[str]):
         """files and images: paths below the root. Reads the files."""
@@ -87,11 +92,12 @@ class Beside:
         return self._said.get(image, [])
 
     def _read(self, root: Path, name: str, image: str) -> Said | None:
+        file, is_json = root / name, _is_json(name)
         try:
-            text, _ = decoded(_bounded_bytes(root / name, MAX_LINE if _is_json(name) else MAX_XMP), root / name)
-            said = _from_json(root / name, text, image) if _is_json(name) else _from_xmp(".xmp", text, image)
+            text, _ = decoded(_bounded_bytes(file, MAX_LINE if is_json else MAX_XMP), file)
+            said = _from_json(file, text, image) if is_json else _from_xmp(".xmp", text, image)
         except (LineError, ValueError) as error:
-            if not _is_json(name):
+            if not is_json:
                 self.problems.append(f"{name}: {getattr(error, 'message', error)}")
             return None  # other JSON may be a table
         self.files.add(name)
@@ -105,7 +111,8 @@ def inside(data: bytes, name: str) -> list[Said]:
     """What the bytes of a picture say about it, the best first; nothing if they are no picture."""
     try:
         image = image_header(data, name)
-        if image.format == "PNG" and any(data.rfind(chunk) > data.find(b"IDAT") for chunk in BEHIND):
+        pixels = data.find(b"IDAT")
+        if image.format == "PNG" and any(data.rfind(chunk) > pixels for chunk in BEHIND):
             open_image(image, name=name)  # reads what stands behind the pixels
     except UserError:
         return []
@@ -114,19 +121,21 @@ def inside(data: bytes, name: str) -> list[Said]:
         try:
             said = read(image, name)
         except Exception as error:  # Pillow's readers raise almost any exception on damaged data
-            said = Said(origin, problem=f"{name}: its {origin} cannot be read ({error or type(error).__name__})")
+            reason = str(error) or type(error).__name__
+            said = Said(origin, problem=f"{name}: its {origin} cannot be read ({reason})")
         if said:
             found.append(said)
     return found
 
 
 def drop_defaults(found: Sequence[Said]) -> None:
-    """Empty the texts that cameras write by themselves, such as OLYMPUS DIGITAL CAMERA, and their copies."""
+    """Empty the texts that cameras write by themselves, such as SONY DSC, and their copies."""
     own = {word for said in found for word in _words(said.facts.get("camera", ""))}
     for said in found:
         words = _words(said.text)
-        is_code = own & {"huawei", "honor"} and re.fullmatch("[a-z]{3,6}", said.text)  # edf, oznor: how it was taken
-        if DEFAULT_CAPTIONS.fullmatch(said.text) or (words & own and words <= own | CAMERA_WORDS) or is_code:
+        is_camera = words & own and words <= own | CAMERA_WORDS
+        is_code = own & {"huawei", "honor"} and CODE.fullmatch(said.text)
+        if is_camera or is_code or DEFAULT_CAPTIONS.fullmatch(said.text):
             said.text = ""
 
 
@@ -150,10 +159,11 @@ def _by_name(files: Iterable[str]) -> dict[tuple[str, str, str], list[str]]:
 
 
 def _called_after(image: str, named: Mapping[tuple[str, str, str], list[str]]) -> Iterator[str]:
-    """The files that are called after a picture: a.jpg.xmp, a.xmp; then after what it is an edition of."""
+    """The files that are called after a picture, or after the one that it is an edition of."""
     folder, name, number = _parts(image)
-    original = EDITED.sub("", name)
-    for candidate in dict.fromkeys((name, PurePosixPath(name).stem, original, PurePosixPath(original).stem)):
+    original = EDIT.sub("", name)
+    whole = [part for one in (name, original) for part in (one, PurePosixPath(one).stem)]
+    for candidate in dict.fromkeys(whole):
         yield from named.get((folder, candidate, number), ())
     for end in range(len(original) - 1, SHORTEST_CUT - 1, -1):
         yield from filter(_is_json, named.get((folder, original[:end], number), ()))
@@ -174,8 +184,8 @@ def _bounded_bytes(file: Path, limit: int) -> bytes:
 
 
 def _from_xmp(origin: str, text: str, name: str) -> Said:
-    """What an XMP packet says. Raises ValueError for one that is not XML, or that declares entities."""
-    if "<!DOCTYPE" in text:  # without one no entity can be declared, which could grow without bound
+    """What an XMP packet says. Raises ValueError if it is not XML, or may declare entities."""
+    if "<!DOCTYPE" in text:  # without one no entity is declared, which could grow without bound
         raise ValueError("it has a DOCTYPE, which XMP does not need")
     try:
         root = ElementTree.fromstring(text.strip("\ufeff\0 \r\n\t"))
@@ -185,7 +195,8 @@ def _from_xmp(origin: str, text: str, name: str) -> Said:
     for element in root.iter():
         for attribute, value in element.attrib.items():
             values[attribute].append(value)
-        listed = sorted(element.findall(f"*/{RDF}li"), key=lambda entry: entry.get(LANGUAGE) != "x-default")
+        listed = element.findall(f"*/{RDF}li")
+        listed.sort(key=lambda entry: entry.get(LANGUAGE) != "x-default")
         values[element.tag] += [entry.text or "" for entry in listed or [element]]
     keywords = [
         part
@@ -193,26 +204,29 @@ def _from_xmp(origin: str, text: str, name: str) -> Said:
         for word in values[tag]
         for part in (word.split(separator) if separator else [word])
     ]
-    texts = [text for text in values[f"{DC}description"] if text.strip()]
-    dates = [date for tag in XMP_DATES for date in values[tag]]
-    camera = ["".join(values[tag][:1]) for tag in XMP_CAMERA]
-    return _said(origin, "".join(texts[:1]), keywords, _facts("".join(dates[:1]), *camera), name)
+    text = next(filter(str.strip, values[f"{DC}description"]), "")
+    date = next((date for tag in XMP_DATES for date in values[tag]), "")
+    facts = _facts(date, *(next(iter(values[tag]), "") for tag in XMP_CAMERA))
+    return _said(origin, text, keywords, facts, name)
 
 
 def _from_json(file: Path, text: str, name: str) -> Said:
     """What the one object of a JSON file says. Raises LineError if the file is anything else."""
-    row = parse_object(file, 0, text.strip().removeprefix("[").removesuffix("]"))  # exiftool writes a list of one
+    text = text.strip().removeprefix("[").removesuffix("]")  # exiftool writes a list of one
+    row = parse_object(file, 0, text)
     fields = {re.sub(r".*:|[-_]", "", key).lower(): value for key, value in row.items()}
-    texts = [value for key in JSON_TEXTS if isinstance(value := fields.get(key), str) and value.strip()]
-    lists = [fields.get(key) for key in JSON_KEYWORDS]
-    keywords = [word for value in lists if isinstance(value, list) for word in value]
-    keywords += [word for value in lists if isinstance(value, str) for word in re.split("[,;]", value)]
+    texts = [fields[key] for key in JSON_TEXTS if isinstance(fields.get(key), str)]
+    keywords = list[Any]()
+    for value in map(fields.get, JSON_KEYWORDS):
+        words = re.split("[,;]", value) if isinstance(value, str) else value
+        keywords += words if isinstance(words, list) else []
     date, taken = fields.get("datetimeoriginal"), fields.get("phototakentime")
     if isinstance(taken, dict):
         with suppress(ValueError, TypeError, OverflowError, OSError):
             date = str(datetime.fromtimestamp(int(taken["timestamp"]), UTC))
-    origin = "Takeout" if isinstance(taken, dict) else "JSON"
-    return _said(origin, "".join(texts[:1]), keywords, _facts(date, fields.get("make"), fields.get("model")), name)
+    facts = _facts(date, fields.get("make"), fields.get("model"))
+    text = next(filter(str.strip, texts), "")
+    return _said("Takeout" if isinstance(taken, dict) else "JSON", text, keywords, facts, name)
 
 
 def _inner_xmp(image: Image.Image, name: str) -> Said | None:
@@ -225,37 +239,47 @@ def _inner_xmp(image: Image.Image, name: str) -> Said | None:
 
 def _iptc(image: Image.Image, name: str) -> Said | None:
     found = IptcImagePlugin.getiptcinfo(image) or {}  # type: ignore[arg-type]
+    if not found:
+        return None
     captions, keywords = (
-        [_text(value) for value in (values if isinstance(values, list) else [values])[:MAX_KEYWORDS] if value]
-        for values in (found.get(IPTC_CAPTION), found.get(IPTC_KEYWORDS))
+        [_text(value or b"") for value in (field if isinstance(field, list) else [field])[:MAX_KEYWORDS]]
+        for field in (found.get(IPTC_CAPTION), found.get(IPTC_KEYWORDS))
     )
-    return _said("IPTC", "".join(captions[:1]), keywords, {}, name) if captions or keywords else None
+    return _said("IPTC", captions[0], keywords, {}, name)
 
 
 def _exif(image: Image.Image, name: str) -> Said | None:
     block = image.info.get("exif", b"")
     if len(block) > MAX_EXIF:
         raise ValueError(f"it is larger than {MAX_EXIF // 2**10} kB")
-    if not block and image.format != "TIFF":  # of a PNG, Pillow would decode the pixels to look for one
+    if not block and image.format != "TIFF":  # Pillow would decode a PNG to look for one
         return None
     exif = image.getexif()
-    texts = [_text(str(exif.get(tag, "")).encode("latin-1", "replace")) for tag in (DESCRIPTION, MAKE, MODEL)]
-    keywords = exif.get(XP_KEYWORDS, b"")
-    words = bytes(keywords).decode("utf-16-le", "ignore") if isinstance(keywords, bytes | tuple) else ""
-    return _said("EXIF", texts[0], words.split(";"), _facts(exif.get_ifd(EXIF_IFD).get(TAKEN), *texts[1:]), name)
+    text, make, model = (
+        _text(str(exif.get(tag, "")).encode("latin-1", "replace"))  # as Pillow has decoded it
+        for tag in (DESCRIPTION, MAKE, MODEL)
+    )
+    words = exif.get(XP_KEYWORDS, b"")
+    words = bytes(words).decode("utf-16-le", "ignore") if isinstance(words, bytes | tuple) else ""
+    facts = _facts(exif.get_ifd(EXIF_IFD).get(TAKEN), make, model)
+    return _said("EXIF", text, words.split(";"), facts, name)
 
 
 def _png(image: Image.Image, name: str) -> Said | None:
-    texts = [str(image.info[key]) for key in PNG_TEXTS if image.format == "PNG" and image.info.get(key)]
-    return _said("PNG text", SETTINGS.split(texts[0])[0], [], {}, name) if texts else None
+    texts = [str(image.info[key]) for key in PNG_TEXTS if image.info.get(key)]
+    if not texts or image.format != "PNG":
+        return None
+    return _said("PNG text", SETTINGS.split(texts[0])[0], [], {}, name)
 
 
-def _said(origin: str, text: str, keywords: Iterable[Any], facts: dict[str, str], name: str) -> Said:
+def _said(origin: str, text: str, words: Iterable[Any], facts: dict[str, str], name: str) -> Said:
     """Tidied; a text that is no more than the name of a file is no caption."""
     text, stem = _clean(text)[:MAX_TEXT], PurePosixPath(name).stem
-    if (text == stem and re.search(r"\d", stem)) or (" " not in text and text.lower().endswith(SUFFIXES)):
+    is_file = " " not in text and text.lower().endswith(SUFFIXES)
+    if is_file or (text == stem and re.search(r"\d", stem)):
         text = ""
-    return Said(origin, text, union(_clean(word) for word in keywords if isinstance(word, str)), facts)
+    keywords = union(_clean(word) for word in words if isinstance(word, str))
+    return Said(origin, text, keywords, facts)
 
 
 def union(words: Iterable[str]) -> list[str]:

@@ -43,7 +43,7 @@ class Record:
     attributes: dict[str, Any] = field(default_factory=dict)
     qa: list[tuple[str, str]] = field(default_factory=list)
     table: Path | None = None  # that has the line, if it is not the source's
-    said: list[Said] = field(default_factory=list)  # by files beside it and, for `build`, by the picture itself
+    said: list[Said] = field(default_factory=list)  # by files beside it and, at last, by itself
     caption_from: str = ""  # where the caption is from, if it is not from a table or a text file
 
     @property
@@ -60,26 +60,29 @@ class Record:
     @property
     def heard(self) -> list[FileReport]:
         """Where its caption is from, and what could not be read."""
-        problems = [FileReport(self.image, UNHEARD, said.problem) for said in self.said if said.problem]
-        caption = [FileReport(self.image, f"{CAPTION} {self.caption_from}")] if self.caption_from else []
-        return caption + problems
+        problems = [said.problem for said in self.said if said.problem]
+        reports = [FileReport(self.image, UNHEARD, problem) for problem in problems]
+        if self.caption_from:
+            reports.append(FileReport(self.image, f"{CAPTION} {self.caption_from}"))
+        return reports
 
     def hear(self, found: Iterable[Said], last: bool = False) -> None:
-        """Take what is said of the picture, if it has no text: the best one, or at last its keywords.
+        """Take what is said of a picture: a text if it has none, or at last its keywords for one.
 
         Keywords are also an attribute; no query asks for the other facts.
         """
         self.said += found
         drop_defaults(self.said)
         if self.caption_from:
-            self.captions, self.caption_from = [], ""  # may have been a default of the camera that is known now
+            self.captions, self.caption_from = [], ""  # a default of the camera, known now?
         speaking = [said for said in self.said if said.keywords]
         keywords = union(word for said in speaking for word in said.keywords)
         if not self.captions and (best := next((said for said in self.said if said.text), None)):
             self.captions, self.caption_from = [best.text], best.origin
         if last and keywords and not self.captions:
             self.captions = [", ".join(keywords)]
-            self.caption_from = f"{' and '.join(dict.fromkeys(said.origin for said in speaking))} keywords"
+            origins = dict.fromkeys(said.origin for said in speaking)
+            self.caption_from = f"{' and '.join(origins)} keywords"
         if last and keywords:
             self.attributes.setdefault("keywords", keywords)
 
@@ -142,7 +145,8 @@ def read_source(root: Path) -> Source:
     for record in records:
         record.hear(beside.of(record.image))
     texts |= beside.used
-    notes += [f"{len(beside.problems):,} .xmp files cannot be read; the first: {one}" for one in beside.problems[:1]]
+    for problem in beside.problems[:1]:
+        notes.append(f"{len(beside.problems):,} .xmp files cannot be read; the first: {problem}")
     lost = [folder.missing(record.image, record.line) for record in missing]
     others = [*lost, *folder.unused({record.image for record in records}, texts)]
     if lost and not records:
@@ -172,7 +176,7 @@ def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
 
 
 def _find_tables(root: Path, folder: Folder, sidecars: set[str]) -> list[str]:
-    """The table of a folder, or those in its folders. sidecars: files of which each is about one picture."""
+    """The table of a folder, or those in its folders. sidecars: files about one picture each."""
     if "manifest.jsonl" in folder:
         return ["manifest.jsonl"]
     files = [name for name in sorted(folder.files) if name != PAIRS]

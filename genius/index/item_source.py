@@ -39,18 +39,18 @@ def read_item_source(source: str, dataset: int) -> ItemSource:
     images, draft, everywhere = read_source(root), Draft(dataset), frozenset(SPLITS)
     for record in images.records:
         record.hear(_inside(images.path_of(record.image)), last=True)
-    heard = [report for record in images.records for report in record.heard]
+    others = [*images.others, *(report for record in images.records for report in record.heard)]
     entries = [
         SourceEntry(record, SourceImage(record.image, record.image.encode(), everywhere, record.facts))
         for record in images.records
     ]
     apply_rules(draft, entries, images.pairs, missing=images.missing)
     items = [item for item, _, _ in draft.candidates()]
-    return ItemSource(lambda: items, images.path_of, (*images.notes, *account([*images.others, *heard])))
+    return ItemSource(lambda: items, images.path_of, (*images.notes, *account(others)))
 
 
 def _inside(file: Path) -> list[Said]:
-    """What a picture says of itself; nothing if it cannot be read, which is said when it is encoded."""
+    """What a picture says of itself; nothing if it cannot be read, which its encoding will say."""
     try:
         return inside(read_image_file(file), file.name)
     except UserError:
