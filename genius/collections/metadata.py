@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from PIL import Image, IptcImagePlugin
 
-from genius.collections.encodings import decoded
+from genius.collections.encodings import UTF16, decoded
 from genius.collections.images import SUFFIXES, image_header, open_image
 from genius.collections.lines import MAX_LINE, LineError, file_bytes, parse_object
 from genius.errors import UserError
@@ -94,8 +94,8 @@ class Beside:
     def _read(self, root: Path, name: str, image: str) -> Said | None:
         file, is_json = root / name, _is_json(name)
         try:
-            text, _ = decoded(_bounded_bytes(file, MAX_LINE if is_json else MAX_XMP), file)
-            said = _from_json(file, text, image) if is_json else _from_xmp(".xmp", text, image)
+            data = _bounded_bytes(file, MAX_LINE if is_json else MAX_XMP)
+            said = _from_json(file, data, image) if is_json else _from_xmp(".xmp", data, image)
         except (LineError, ValueError) as error:
             if not is_json:
                 self.problems.append(f"{name}: {getattr(error, 'message', error)}")
@@ -183,13 +183,14 @@ def _bounded_bytes(file: Path, limit: int) -> bytes:
     return file_bytes(file)
 
 
-def _from_xmp(origin: str, text: str, name: str) -> Said:
+def _from_xmp(origin: str, packet: bytes, name: str) -> Said:
     """What an XMP packet says. Raises ValueError if it is not XML, or may declare entities."""
-    if "<!DOCTYPE" in text:  # without one no entity is declared, which could grow without bound
-        raise ValueError("it has a DOCTYPE, which XMP does not need")
     try:
-        root = ElementTree.fromstring(text.strip("\ufeff\0 \r\n\t"))
-    except ElementTree.ParseError as error:
+        text = packet.decode(UTF16.get(packet[:2], "utf-8-sig")).strip("\ufeff\0 \r\n\t")
+        if "<!DOCTYPE" in text:  # without one no entity is declared, which could grow without bound
+            raise ValueError("it has a DOCTYPE, which XMP does not need")
+        root = ElementTree.fromstring(text)
+    except (UnicodeDecodeError, ElementTree.ParseError) as error:
         raise ValueError(f"it is not XML ({error})") from None
     values: dict[str, list[str]] = defaultdict(list)
     for element in root.iter():
@@ -210,10 +211,10 @@ def _from_xmp(origin: str, text: str, name: str) -> Said:
     return _said(origin, text, keywords, facts, name)
 
 
-def _from_json(file: Path, text: str, name: str) -> Said:
-    """What the one object of a JSON file says. Raises LineError if the file is anything else."""
-    text = text.strip().removeprefix("[").removesuffix("]")  # exiftool writes a list of one
-    row = parse_object(file, 0, text)
+def _from_json(file: Path, data: bytes, name: str) -> Said:
+    """What the one object of a JSON file says. Raises LineError or ValueError for another file."""
+    text = data.decode("utf-8-sig").strip()
+    row = parse_object(file, 0, text.removeprefix("[").removesuffix("]"))  # exiftool: a list of one
     fields = {re.sub(r".*:|[-_]", "", key).lower(): value for key, value in row.items()}
     texts = [fields[key] for key in JSON_TEXTS if isinstance(fields.get(key), str)]
     keywords = list[Any]()
@@ -233,19 +234,15 @@ def _inner_xmp(image: Image.Image, name: str) -> Said | None:
     packet = image.info.get("xmp") or b""
     if len(packet) > MAX_XMP:
         raise ValueError(f"it is larger than {MAX_XMP / 2**20:.0f} MB")
-    text = packet if isinstance(packet, str) else packet.decode(errors="replace")
-    return _from_xmp("XMP", text, name) if text.strip("\0 ") else None
+    return _from_xmp("XMP", packet, name) if packet.strip(b"\0 ") else None
 
 
 def _iptc(image: Image.Image, name: str) -> Said | None:
     found = IptcImagePlugin.getiptcinfo(image) or {}  # type: ignore[arg-type]
     if not found:
         return None
-    captions, keywords = (
-        [_text(value or b"") for value in (field if isinstance(field, list) else [field])[:MAX_KEYWORDS]]
-        for field in (found.get(IPTC_CAPTION), found.get(IPTC_KEYWORDS))
-    )
-    return _said("IPTC", captions[0], keywords, {}, name)
+    caption, *_ = _texts(found.get(IPTC_CAPTION))
+    return _said("IPTC", caption, _texts(found.get(IPTC_KEYWORDS)), {}, name)
 
 
 def _exif(image: Image.Image, name: str) -> Said | None:
@@ -301,6 +298,11 @@ def _facts(date: object, make: object, model: object) -> dict[str, str]:
     if camera := f"{make} {model}".strip():
         facts["camera"] = camera[:MAX_FACT]
     return facts
+
+
+def _texts(field: Any) -> list[str]:
+    """One value or several, any of which may be missing."""
+    return [_text(data or b"") for data in (field if isinstance(field, list) else [field])[:MAX_KEYWORDS]]
 
 
 def _text(data: bytes) -> str:

@@ -280,14 +280,14 @@ def test_a_benchmark_is_made_of_its_table_alone(tmp_path):
 BOMB = f"<!DOCTYPE x [<!ENTITY a 'boom'><!ENTITY b '{'&a;' * 9}'>]>{packet('&b;')}"
 
 
-@pytest.mark.parametrize("text", [BOMB, BOMB.encode("utf-16"), "<x>", "", "<x>" * 1000, packet("x" * 2**21)])
+@pytest.mark.parametrize("text", [BOMB, BOMB.encode("utf-16"), b"\xff" * 9, "<x>", "", packet("x" * 2**21)])
 def test_xmp_that_may_do_harm_is_refused_and_said(tmp_path, text):
     data = text if isinstance(text, bytes) else text.encode()
     folder = photos(tmp_path / "x", "a.png")
     (folder / "a.xmp").write_bytes(data)
     source = read_source(folder)
     assert source.records[0].captions == []
-    assert source.notes[0].startswith("1 .xmp files cannot be read; the first: a.xmp: ")
+    assert source.notes[0].startswith("1 .xmp files cannot be read; the first: a.xmp: i")
 
 
 @pytest.mark.parametrize(
