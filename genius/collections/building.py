@@ -19,10 +19,11 @@ from genius.collections import wording
 from genius.collections.draft import Content, Draft, SourceImage
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
-from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, FileReport, account
+from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, VERSION, FileReport, account
 from genius.collections.metadata import inside
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
+from genius.collections.versions import originals, small
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, quoted
 
@@ -147,9 +148,10 @@ def store_images(
         raise source.error(source.missing[0], f"{quoted(source.missing[0].image)} is missing")
     own_val = any(record.split == "val" for record in source.records)
     prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
-    entries, reports, known = [], [], dict[str, str]()
+    entries, reports, known, pixels = [], [], dict[str, str](), list[bytes]()
     images = _checked_images(source, not strict)
-    for record, data in tqdm(images, total=len(source.records), desc=name, unit=" images", leave=False, disable=None):
+    number = len(source.records)
+    for record, data, seen in tqdm(images, name, number, leave=False, disable=None, unit=" images"):
         if isinstance(data, UserError):
             reports.append(FileReport(record.image, UNREADABLE, str(data)))
             if strict and source.table is not None:
@@ -166,32 +168,34 @@ def store_images(
         writer.image(path, data)
         image = SourceImage(path, digest, _splits(record, digest, own_val), record.facts)
         entries.append(SourceEntry(record, image))
+        pixels.append(seen)
     if not entries:
         raise UserError(reports[0].detail)
-    return entries, reports
+    files = [entry.record.image for entry in entries]
+    versions = [(file, files[first]) for file, first in zip(files, originals(pixels), strict=True)]
+    return entries, reports + [FileReport(file, VERSION, first) for file, first in versions if file != first]
 
 
-def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError]]:
-    """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads.
+def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError, bytes]]:
+    """Yield each record with the bytes of its image, or with the error, and with its small pixels.
 
-    hear: complete the records by what their images say.
+    Images are decoded by several threads. hear: complete the records by what their images say.
     """
 
-    def read(record: Record) -> bytes | UserError:
+    def read(record: Record) -> tuple[Record, bytes | UserError, bytes]:
         try:
             data = read_image_file(source.folder / record.image)
-            check_image(record.image, data)
+            pixels = small(check_image(record.image, data))
             if hear:
                 record.hear(inside(data, record.image), last=True)
-            return data
+            return record, data, pixels
         except UserError as error:
             record.hear([], last=hear)
-            return source.error(record, str(error))
+            return record, source.error(record, str(error)), b""
 
     with ThreadPoolExecutor() as readers:
         for start in range(0, len(source.records), WINDOW):
-            window = source.records[start : start + WINDOW]
-            yield from zip(window, readers.map(read, window), strict=True)
+            yield from readers.map(read, source.records[start : start + WINDOW])
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:

@@ -95,9 +95,12 @@ def image_header(data: bytes, name: str) -> Image.Image:
         return Image.open(io.BytesIO(data), formats=FORMATS)
 
 
-def check_image(file: Path | str, data: bytes | None = None) -> None:
-    """Decode a whole image. data: of the file, if it was read already. Raises UserError like `open_image`."""
-    open_image(file if data is None else data, max_side=CHECKED_SIDE, name=Path(file).name)
+def check_image(file: Path | str, data: bytes | None = None) -> Image.Image:
+    """Decode a whole image; returns it small. data: of the file, if it was read already.
+
+    Raises UserError like `open_image`.
+    """
+    return open_image(file if data is None else data, max_side=CHECKED_SIDE, name=Path(file).name)
 
 
 def thumbnail(source: Path | str | bytes, side: int, quality: int = 80) -> bytes:

@@ -17,6 +17,7 @@ from genius.collections.lines import text_lines
 from genius.errors import UserError, quoted
 
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
+VERSION = "version of another"  # of a used picture, whose detail is the first version
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
 MISSING, WEB = "missing", "web address"  # of a name in a table
@@ -214,7 +215,8 @@ def account(reports: list[FileReport]) -> list[str]:
         by_outcome[report.outcome].append(report)
     lines = []
     captions = sorted(outcome for outcome in by_outcome if outcome.startswith(CAPTION))
-    for outcome in (USED, *captions, COPY, HIDDEN, UNREADABLE, UNHEARD, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
+    first = (USED, *captions, VERSION, COPY, HIDDEN, UNREADABLE, UNHEARD)
+    for outcome in (*first, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
         if files := by_outcome[outcome]:
             what = "picture" if outcome in (MISSING, WEB) else "file"
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
@@ -226,7 +228,7 @@ def account(reports: list[FileReport]) -> list[str]:
                 line += "; " + "; ".join(details)
             elif outcome in (UNREADABLE, UNHEARD, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
-            elif outcome in (COPY, UNNAMED):
+            elif outcome in (VERSION, COPY, UNNAMED):
                 line += f"; the first: {printable(files[0].file)}"
             lines.append(line)
     return lines
