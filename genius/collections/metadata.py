@@ -19,6 +19,7 @@ from PIL import Image, IptcImagePlugin
 from genius.collections.encodings import UTF16, decoded
 from genius.collections.images import SUFFIXES, image_header, open_image
 from genius.collections.lines import MAX_LINE, LineError, file_bytes, parse_object
+from genius.collections.listing import UNSUPPORTED_SUFFIXES
 from genius.errors import UserError
 from genius.texts import MAX_TEXT
 
@@ -28,6 +29,7 @@ MARKER = "supplemental-metadata"  # at the end of Takeout's names; of long names
 SHORTEST_CUT = 43  # characters of a name that Takeout has cut: 46 with the number of a copy
 NUMBER = re.compile(r"\(\d{1,4}\)(?=\.|$)")  # of copies: Takeout's a(1).jpg has a.jpg(1).json
 EDIT = re.compile(r"-(edited|bearbeitet|modifi[eé]|editado|modificato|bewerkt|edytowane)(?=\.)")
+FORMATS = UNSUPPORTED_SUFFIXES.union(SUFFIXES)
 DC, RDF = "{http://purl.org/dc/elements/1.1/}", "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 ADOBE = "{http://ns.adobe.com/%s/1.0/}%s"
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -72,13 +74,13 @@ class Said:
 class Beside:
     """The .xmp and .json files that are called after pictures: Lightroom's, Takeout's, others'."""
 
-    def __init__(self, root: Path, files: Iterable[str], images: Iterable[str]):
+    def __init__(self, root: Path, files: Iterable[str], images: Sequence[str]):
         """files and images: paths below the root. Reads the files."""
         self.files: set[str] = set()  # those of which each is about a picture
         self.used: set[str] = set()  # of these, those that say something
         self.problems: list[str] = []
         self._said: dict[str, list[Said]] = {}  # by picture
-        named = _by_name(files)
+        named = _by_name(files, images)
         said: dict[str, Said | None] = {}
         for image in images if named else ():
             for name in sorted(_called_after(image, named), key=_is_json):
@@ -147,14 +149,19 @@ def _is_json(name: str) -> bool:
     return name.lower().endswith(".json")
 
 
-def _by_name(files: Iterable[str]) -> dict[tuple[str, str, str], list[str]]:
+def _by_name(files: Iterable[str], images: Iterable[str]) -> dict[tuple[str, str, str], list[str]]:
     """(folder, name of the picture, number) -> the files that are called after it."""
     named: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for file in sorted(files):
-        if file.lower().endswith((".xmp", ".json")):
-            folder, name, number = _parts(file[: file.rindex(".")])
-            base, dot, end = name.rpartition(".")
-            named[folder, base if dot and MARKER.startswith(end) else name, number].append(file)
+    sidecars = sorted(file for file in files if file.lower().endswith((".xmp", ".json")))
+    pictures = set(map(_parts, images)) if sidecars else set()
+    for file in sidecars:
+        folder, name, number = _parts(file[: file.rindex(".")])
+        base, dot, end = name.rpartition(".")
+        name = base if dot and MARKER.startswith(end) else name
+        stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
+        if suffix in FORMATS and (folder, name, number) not in pictures:
+            name = stem  # the picture is here in another format
+        named[folder, name, number].append(file)
     return named
 
 
