@@ -30,6 +30,7 @@ SHORTEST_CUT = 43  # characters of a name that Takeout has cut: 46 with the numb
 NUMBER = re.compile(r"\(\d{1,4}\)(?=\.|$)")  # of copies: Takeout's a(1).jpg has a.jpg(1).json
 EDIT = re.compile(r"-(edited|bearbeitet|modifi[eé]|editado|modificato|bewerkt|edytowane)(?=\.)")
 FORMATS = UNSUPPORTED_SUFFIXES.union(SUFFIXES)
+EDIT_OF_APPLE = re.compile(r"^(img_)e(?=\d+\.)")  # IMG_E4.JPG is IMG_4.HEIC, edited
 DC, RDF = "{http://purl.org/dc/elements/1.1/}", "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 ADOBE = "{http://ns.adobe.com/%s/1.0/}%s"
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -168,7 +169,7 @@ def _by_name(files: Iterable[str], images: Iterable[str]) -> dict[tuple[str, str
 def _called_after(image: str, named: Mapping[tuple[str, str, str], list[str]]) -> Iterator[str]:
     """The files that are called after a picture, or after the one that it is an edition of."""
     folder, name, number = _parts(image)
-    original = EDIT.sub("", name)
+    original = EDIT_OF_APPLE.sub(r"\1", EDIT.sub("", name))
     whole = [part for one in (name, original) for part in (one, PurePosixPath(one).stem)]
     for candidate in dict.fromkeys(whole):
         yield from named.get((folder, candidate, number), ())

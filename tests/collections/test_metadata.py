@@ -173,6 +173,7 @@ LONG = "IMG_20190101_holiday_at_the_sea_with_friends_1"
         (f"{LONG}_and_more.jpg", f"{LONG}.json"),
         ("IMG_1(2).jpg", "IMG_1.jpg(2).json"),
         ("IMG_1(2).jpg", "IMG_1.jpg.supplemental-metadata(2).json"),
+        ("IMG_E1.JPG", "IMG_1.HEIC.supplemental-metadata.json"),
         ("IMG_1-edited.jpg", "IMG_1.jpg.supplemental-metadata.json"),
         ("IMG_1-bearbeitet(2).jpg", "IMG_1.jpg(2).json"),
     ],
