@@ -28,7 +28,7 @@ from pathlib import Path
 
 import torch
 
-from genius.collections.building import build, named
+from genius.collections.building import build, named, named_apart
 from genius.collections.draft import Content
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
@@ -56,7 +56,7 @@ from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, reads_apart, settings_for
 from training.settings import with_changes, with_stage_changes, with_values
-from training.stage import RESUME, is_done, only_trainer, run_stage
+from training.stage import RESUME, OtherSettings, is_done, only_trainer, run_stage
 from training.vectors import READ, index_vectors
 
 COLLECTION = "collection"
@@ -90,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"--model {options.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
+    named_apart(options.sources, options.run)
     device = init_distributed(options.device)
     if options.vectors:
         with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
@@ -149,23 +150,22 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     if is_main():
         restore(arguments.collection)
     barrier()
-    read = {}
+    now, read = "", {}
     if not arguments.collection.exists():  # refuses a mistyped folder while the run is as yet of no source
+        now = state(sources)  # before they are read: the next run finds what arrives meanwhile
         read = {source: read_source(source) for _, source in map(named, sources)}
     is_new = bool(read)
     record_sources(Run(path), sources)
     try:
         encoded = is_done("encoder", arguments)
-    except UserError as error:
-        if "other settings" not in str(error):
-            raise
+    except OtherSettings:
         raise UserError(
             f"{path} was made with another --model, --pretrained or --seed; give the same ones, or name another RUN"
         ) from None
     if not broadcast_object(encoded):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
     if is_main() and is_new:
-        Run(path).record(**{READ: state(sources)})
+        Run(path).record(**{READ: now})
         for row in build(sources, arguments.collection, read=read.__getitem__):
             print(row, flush=True)
     barrier()

@@ -63,19 +63,28 @@ def build(
     The destination is created complete or not at all. Unreadable images are left out, but from a table of a benchmark.
     Raises UserError with the file, and the line in a table, of any other invalid input.
     """
-    folders = [named(source) for source in sources]
-    names = [name for name, _ in folders]
-    for name, folder in folders:
-        if names.count(name) > 1:
-            raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
-        if is_inside(Path(destination), folder):
-            raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
+    folders = named_apart(sources, Path(destination))
     with new_collection(destination) as writer:
         return [
             row
             for number, (name, folder) in enumerate(folders)
             for row in _write_dataset(writer, Draft(number, (known or {}).get(number)), name, read(folder), benchmark)
         ]
+
+
+def named_apart(sources: Sequence[str], destination: Path) -> list[tuple[str, Path]]:
+    """The names and folders of sources.
+
+    Raises UserError if two have one name, or if what is made of them would lie inside one.
+    """
+    folders = [named(source) for source in sources]
+    names = [name for name, _ in folders]
+    for name, folder in folders:
+        if names.count(name) > 1:
+            raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
+        if is_inside(destination, folder):
+            raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
+    return folders
 
 
 def named(source: str) -> tuple[str, Path]:

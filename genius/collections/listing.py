@@ -15,8 +15,10 @@ from urllib.parse import unquote, urlsplit
 from genius.collections.images import SUFFIXES
 from genius.collections.lines import text_lines
 from genius.errors import UserError, quoted
+from genius.run import Run, is_run
 
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
+MADE = "a run or a collection, not read"  # of a folder that this program made
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
 MISSING, WEB = "missing", "web address"  # of a name in a table
@@ -169,7 +171,17 @@ class Folder:
                     self.others.append(FileReport(path, COPY, "a link to a folder that is read already"))
                 elif real not in seen:
                     seen.add(real)
+                    if is_made(Path(entry.path)):
+                        self.others.append(FileReport(path, MADE))
+                        continue
                     waiting.append((Path(entry.path), path + "/", unseen))
+
+
+def is_made(folder: Path) -> bool:
+    """Whether this program made the folder: a run beside its table would be read as its pictures."""
+    with suppress(UserError, OSError):
+        return any(folder.glob("cand_pool/*/mbeir_*.jsonl")) or (is_run(folder) and bool(Run(folder)))
+    return False
 
 
 def _grouped(files: Iterable[str], form: Callable[[str], str]) -> dict[str, list[str]]:
@@ -212,9 +224,9 @@ def account(reports: list[FileReport]) -> list[str]:
     for report in reports:
         by_outcome[report.outcome].append(report)
     lines = []
-    for outcome in (USED, COPY, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
+    for outcome in (USED, COPY, HIDDEN, MADE, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
         if files := by_outcome[outcome]:
-            what = "picture" if outcome in (MISSING, WEB) else "file"
+            what = "picture" if outcome in (MISSING, WEB) else "folder" if outcome == MADE else "file"
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
             if outcome in (UNSUPPORTED, OTHER):
                 suffixes = Counter(Path(report.file).suffix.lower() or "no suffix" for report in files)
@@ -224,7 +236,7 @@ def account(reports: list[FileReport]) -> list[str]:
                 line += "; " + "; ".join(details)
             elif outcome in (UNREADABLE, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
-            elif outcome in (COPY, UNNAMED):
+            elif outcome in (COPY, MADE, UNNAMED):
                 line += f"; the first: {printable(files[0].file)}"
             lines.append(line)
     return lines

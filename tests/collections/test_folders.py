@@ -8,10 +8,11 @@ import pytest
 from genius.collections.building import build
 from genius.collections.checker import Checker
 from genius.collections.images import HEIC
-from genius.collections.listing import UNREADABLE, other_than_picture
+from genius.collections.listing import UNREADABLE, account, other_than_picture
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError
+from genius.run import Run
 from tests.collections.samples import photos, picture
 
 
@@ -51,6 +52,20 @@ def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, mon
     (tmp_path / "photo").write_bytes(b"")
     monkeypatch.setattr(Path, "open", refuse)
     assert other_than_picture(tmp_path, "photo").outcome == UNREADABLE
+
+
+def test_what_this_program_made_is_no_part_of_a_folder_and_a_manifest_of_others_is(tmp_path):
+    folder = photos(tmp_path / "photos", "1.png", "site/2.png")
+    (folder / "site" / "manifest.json").write_text('{"name": "a site", "icons": []}')
+    table = folder / "table.csv"
+    table.write_text("image,text\n1.png,one\nsite/2.png,two\n")
+    build([str(table)], folder / "collection")
+    Run(folder / "run").record(sources=[str(table)])
+    photos(folder / "run" / "thumbs of ours", "1.png")
+    source = read_source(table)
+    assert [record.image for record in source.records] == ["1.png", "site/2.png"]
+    made = "2 folders: a run or a collection, not read; the first: collection"
+    assert account(source.others) == ["1 file: used", made, "1 file: not a picture (.json 1)"]
 
 
 def test_links_to_folders_are_followed_once(tmp_path):

@@ -25,7 +25,7 @@ from genius.search.engine import Engine
 from tests.collections.samples import write_source
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 from tests.training.tiny import Killed, die, lay_out_by_principal_components
-from training import block_index, maps, own_models, presets, pseudo_queries, reader
+from training import block_index, folder, maps, own_models, presets, pseudo_queries, reader
 from training.folder import main
 from training.presets import LINKED, SMALL, settings_for
 from training.requests import Phrasing
@@ -178,6 +178,63 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     (pictures / "captions.csv").write_text(f"image,caption\n{files[2].name},a dog in the snow\n")
     main([str(pictures), str(run)])
     assert Run(run).has("ranker"), "which tells pictures from texts"
+
+
+@pytest.mark.parametrize("pictures", ["pictures/", ""])
+def test_a_table_beside_its_run_is_read_without_the_run(tmp_path, capsys, pictures):
+    """pictures: in which folder the table says that they are; without it, they are looked up by name."""
+    shop, run = tmp_path / "shop", tmp_path / "shop" / "run"
+    shop.mkdir()
+    photographs(shop / "pictures", 8)
+
+    def write_table(n: int) -> None:
+        rows = "".join(f"{pictures}{number:02d}.png,thing {number}\n" for number in range(n))
+        (shop / "table.csv").write_text(f"image,caption\n{rows}")
+
+    def items() -> dict[str, str]:
+        index = Index.load(Run(run).folder("index"))
+        return {item.id: item.image or item.text for item in index.items(range(index.n))}
+
+    write_table(8)
+    command = [str(shop / "table.csv"), str(run)]
+    main(command)
+    before, manifest = items(), (run / "manifest.json").read_bytes()
+    capsys.readouterr()
+    main(command)
+    assert "have changed" not in capsys.readouterr().out
+    assert (run / "manifest.json").read_bytes() == manifest
+    shutil.copytree(run, shop / "another run")
+    photographs(tmp_path / "more", 9)
+    shutil.copy(tmp_path / "more" / "08.png", shop / "pictures")
+    write_table(9)
+    main(command)
+    said = capsys.readouterr().out
+    assert "2 folders: a run or a collection, not read; the first: another run" in said
+    assert "items: 2 new, 0 gone" in said and "pictures: 1 new, 0 changed, 0 gone" in said
+    assert items().items() > before.items()
+
+
+def test_a_run_inside_its_folder_is_refused_before_anything_is_written_or_downloaded(tmp_path, monkeypatch):
+    pictures = photographs(tmp_path / "pictures", 2)
+    monkeypatch.setattr(folder, "run_stage", die)
+    for run in (pictures, pictures / "run", pictures / "new" / "run"):
+        with pytest.raises(UserError, match="lies inside the source .*pictures; name a directory outside it"):
+            main([str(tmp_path / "others.csv"), str(pictures), str(run), "--model", "hf-hub:some/model"])
+    assert {file.name for file in pictures.iterdir()} == {"00.png", "01.png"}
+
+
+def test_a_picture_that_arrives_while_the_encoder_is_downloaded_is_found_by_the_next_run(tmp_path, monkeypatch):
+    pictures, run = photographs(tmp_path / "pictures", 4), tmp_path / "run"
+    late, publish = photographs(tmp_path / "late", 5) / "04.png", folder.publish_encoder
+
+    def slow(arguments):
+        shutil.copy2(late, pictures / "late.png")
+        publish(arguments)
+
+    monkeypatch.setattr(folder, "publish_encoder", slow)
+    for n in (4, 5):
+        main([str(pictures), str(run)])
+        assert Index.load(Run(run).folder("index")).n == n
 
 
 def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(tmp_path, capsys):
@@ -369,5 +426,5 @@ def test_a_model_needs_both_architecture_and_weights(tmp_path, capsys, options, 
 )
 def test_a_setting_that_cannot_be_changed_is_refused_before_anything_is_made(tmp_path, change, message):
     with pytest.raises(UserError, match=message):
-        main([str(tmp_path), str(tmp_path / "run"), "--device", "cpu", "--set", change])
+        main([str(tmp_path / "photos"), str(tmp_path / "run"), "--device", "cpu", "--set", change])
     assert not (tmp_path / "run").exists()
