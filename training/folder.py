@@ -13,10 +13,10 @@ the encoder is any open_clip model, and the IDs are k-means codes of its embeddi
 With --train, models of the folders' own are trained, too (own_models.py), and kept if they find more.
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it. Its items become
-searchable a thousand at a time. A killed command resumes where it stopped when you run it again. Later the same command
-reads the folders again: what was added, changed or deleted there is so in the run, too, without training. Then the
-collection is built anew beside the old one, where candidates of the same content keep their ids, and takes its place;
-and the index gets the items that it lacks, and loses those that are gone.
+searchable part by part. A killed command resumes where it stopped when you run it again. Later the same command reads
+the folders again: what was added, changed or deleted there is so in the run, too, without training. Then the collection
+is built anew beside the old one, where candidates of the same content keep their ids, and takes its place; and the
+index gets the items that it lacks, and loses those that are gone.
 """
 
 import argparse
@@ -48,7 +48,7 @@ from genius.index.store import PART, Index
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
 from training import ranker, reader
-from training.block_index import index_in_blocks
+from training.block_index import INDEXED, index_in_blocks
 from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
@@ -165,7 +165,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     if not broadcast_object(encoded):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
     if is_main() and is_new:
-        Run(path).record(**{READ: now})
+        Run(path).record(**{READ: now, INDEXED: 0})
         for row in build(sources, arguments.collection, read=read.__getitem__):
             print(row, flush=True)
     barrier()

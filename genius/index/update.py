@@ -133,7 +133,8 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         opened = Run(run)
         models.check(opened)
         index = Index.load(opened.folder(PART))
-        source = read(index.records.last_dataset() + 1)
+        sources = opened.manifest.get("sources", ())  # datasets of the run, which may not be indexed yet
+        source = read(max(index.records.last_dataset() + 1, len(sources)))
         new = _find_new_items(index, source)
         complaints: list[str] = []
         if not len(new.kinds):

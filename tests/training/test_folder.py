@@ -14,9 +14,12 @@ from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.explore.code_names import CodeName, read_names, save_names
 from genius.files import write_json
+from genius.index import update
 from genius.index.__main__ import main as index_command
+from genius.index.item_source import ItemSource
 from genius.index.store import Index
 from genius.models.encoder import Encoder
+from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
 from genius.models.ranker import Ranker, RankerConfig
 from genius.run import BUILT_FROM, Run
@@ -132,6 +135,55 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     whole, run = (Index.load(Run(tmp_path / name).folder("index")) for name in ("whole", "run"))
     assert run.items(range(24)) == whole.items(range(24)) and run.config == whole.config
     assert np.array_equal(run.packed, whole.packed) and np.array_equal(run.embeddings[:], whole.embeddings[:])
+
+
+def test_what_was_added_or_removed_since_it_was_killed_stays_so_and_nothing_of_the_folders_is_lost(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(block_index, "BLOCK", 10)
+    first, second = photographs(tmp_path / "first", 10), photographs(tmp_path / "all", 24)
+    for file in sorted(second.iterdir())[:10]:
+        file.unlink()
+    command, run = [str(first), str(second), str(tmp_path / "run")], tmp_path / "run"
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(block_index, "append", die)
+        main(command)
+    others = photographs(tmp_path / "others", 25)
+    for file in sorted(others.iterdir())[:24]:
+        file.unlink()
+    assert index_command([str(run), "add", str(others), "--device", "cpu"]) == 0
+    collection = Collection(run / "collection" / "first+all")
+    known = ItemSource(
+        lambda: [item for item in collection.all_candidates() if item.id == "1:9"], collection.image_path
+    )
+    assert update.add(run, lambda _: known, update.Models.load(run, "cpu")).new == 1
+    assert index_command([str(run), "remove", "0:3"]) == 0
+    main(command)
+    index = Index.load(Run(run).folder("index"))
+    ids = [item.id for item in index.items(range(index.n))]
+    expected = {f"0:{n}" for n in range(1, 11)} | {f"1:{n}" for n in range(1, 15)} | {"2:1"}
+    assert len(ids) == len(set(ids)) and set(ids) == expected - {"0:3"}  # which it had indexed
+
+
+def test_the_collection_is_read_and_models_are_loaded_as_often_for_many_parts_as_for_one(tmp_path, monkeypatch):
+    pictures, called = photographs(tmp_path / "pictures"), []
+
+    def counted(owner, name):
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given: [called.append(name), real(*given)][1])
+
+    counted(Collection, "all_candidates")
+    for model in (Fusion, ResidualQuantizer):
+        counted(model, "load")
+    parts, append = [], block_index.append
+    monkeypatch.setattr(block_index, "append", lambda *given: [parts.append(len(given[2])), append(*given)][1])
+    main([str(pictures), str(tmp_path / "one")])
+    once = sorted(called)
+    called.clear()
+    monkeypatch.setattr(block_index, "BLOCK", 1)
+    main([str(pictures), str(tmp_path / "many")])
+    assert sorted(called) == once
+    assert parts == [1] * 15 + [2] * 4  # larger where there is more
 
 
 def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_path):
