@@ -342,27 +342,30 @@ def test_vectors_are_searched_by_words_with_the_model_that_made_them_and_with_no
 
 
 @pytest.mark.parametrize("gain", [True, False])
-def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more(
+def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more_of_those_for_validation(
     photos, tmp_path, capsys, monkeypatch, gain
 ):
     measured = []
 
     def hits(run, collection, device):
         measured.append((run, own_models_hits(run, collection, device)))
-        return np.array([gain == (run.name == "own")])
+        better = gain == (run.name == "own")
+        return {"val": np.array([better]), "test": np.array([not better, not better])}
 
-    own_models_hits = own_models.held_out_hits
-    monkeypatch.setattr(own_models, "held_out_hits", hits)
+    own_models_hits = own_models.hits
+    monkeypatch.setattr(own_models, "hits", hits)
     run = tmp_path / "run"
     command = [str(photographs(tmp_path / "pictures")), str(run), *TRAIN]
     main(command)
 
     said = capsys.readouterr().out
-    rates = "0.0% without training, 100.0% by models" if gain else "100.0% without training, 0.0% by models"
-    assert (
-        f"hit@5 of 1 held-out queries: {rates} of the folders' own, which {'are used' if gain else 'gain no'}" in said
-    )
-    assert [path.name for path, _ in measured] == ["run", "own"] and all(5 < len(found) <= 10 for _, found in measured)
+    worse, better = "100.0% without training, 0.0% by models", "0.0% without training, 100.0% by models"
+    chosen, told = (better, worse) if gain else (worse, better)
+    assert f"hit@5 of 1 validation queries: {chosen} of the folders' own, which {'are' if gain else 'gain no'}" in said
+    assert f"hit@5 of 2 held-out queries: {told} of the folders' own\n" in said  # these choose nothing
+    assert [path.name for path, _ in measured] == ["run", "own"]
+    assert all(found.keys() == {"val", "test"} for _, found in measured)
+    assert all(0 < len(hits) <= 10 for _, found in measured for hits in found.values())
     assert Run(run).digest("encoder") == photos.digest("encoder")
     assert all((Run(run).digest(part) != photos.digest(part)) == gain for part in ("fusion", "quantizer", "decoder"))
     assert not Run(run).has("ranker")  # of so few queries none is trained, and pictures alone need none
@@ -384,7 +387,7 @@ def test_killed_while_training_it_continues(tmp_path, monkeypatch):
         run.publish("fusion", lambda path: own_models.link_files(side.folder("fusion"), path), ("encoder",))
         raise Killed
 
-    monkeypatch.setattr(own_models, "held_out_hits", lambda run, *_: np.array([run.name == "own"]))
+    monkeypatch.setattr(own_models, "hits", lambda run, *_: {"val": np.array([run.name == "own"])})
     run = tmp_path / "run"
     command = [str(photographs(tmp_path / "pictures")), str(run), *TRAIN]
     for name, stand_in in (("write_pseudo_queries", half), ("adopt", published_one)):
