@@ -39,7 +39,7 @@ from training.index import instructions_for, publish_index
 from training.pairs import CandidateTable
 from training.settings import Settings
 
-INDEXED = "indexed"  # in a manifest: how many candidates, the first ones, were indexed; True: all
+INDEXED = "indexed"  # in a manifest: [digest of candidates, how many of them, the first ones, were indexed]; True: all
 SAMPLE, ITERATIONS = 16_000, 25  # of k-means
 BLOCK = 1000  # candidates of a shard of features
 SHARE = 8  # candidates become searchable together when they are one to so many before them
@@ -95,7 +95,9 @@ def index_shards(
     run = Run(arguments.run)
     fusion = Fusion.load(run.folder("fusion")).to(arguments.device)
     quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(arguments.device)
-    done, items, fused = run.manifest.get(INDEXED, 0), collection.all_candidates(), list[np.ndarray]()
+    digest, done = run.manifest.get(INDEXED) or ["", 0]
+    done = done if digest == candidates.content_digest else 0
+    items, fused = collection.all_candidates(), list[np.ndarray]()
     next(islice(items, done, done), None)  # without those that are indexed
     for shard in range(-(-len(candidates) // files.shard_size)):
         end = shard * files.shard_size + files.size(shard)
@@ -108,7 +110,7 @@ def index_shards(
                 vectors = np.concatenate(fused), files.embedding[rows], candidates.modalities[rows]
                 part = Part(list(islice(items, end - done)), *vectors)
                 index_part(arguments, collection, candidates, part, quantizer)
-                run.record(**{INDEXED: end})
+                run.record(**{INDEXED: [candidates.content_digest, end]})
                 done, fused = end, []
         yield shard
 

@@ -137,6 +137,48 @@ def test_killed_it_continues_and_a_server_picks_up_what_was_added_since(tmp_path
     assert np.array_equal(run.packed, whole.packed) and np.array_equal(run.embeddings[:], whole.embeddings[:])
 
 
+def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_end_nothing(
+    tmp_path, monkeypatch, capfd
+):
+    pictures, run, engines, loads = photographs(tmp_path / "pictures", 8), tmp_path / "run", [], []
+    more = sorted(photographs(tmp_path / "more", 10).iterdir())[8:]
+    monkeypatch.setattr(update.Models, "load", lambda *given, load=update.Models.load: loads.append(1) or load(*given))
+
+    def follow(n: int):
+        assert engines[0].versions.reload() and engines[0].index.n == n
+
+    def step(number: int):
+        """What happens in the world before each look."""
+        match number:
+            case 0:
+                engines.append(Engine.load(run, "cpu"))
+            case 2:
+                shutil.copy(more[0], pictures)
+            case 4:  # since the look before nothing has changed, so it was taken in
+                follow(9)
+                pictures.rename(tmp_path / "away")
+            case 8:
+                (tmp_path / "away").rename(pictures)
+                (pictures / "00.png").unlink()
+                shutil.copy(more[1], pictures)
+            case 10:
+                follow(9)
+                raise KeyboardInterrupt
+
+    steps = iter(range(11))
+    monkeypatch.setattr(folder.time, "sleep", lambda seconds: step(next(steps)))
+    with pytest.raises(KeyboardInterrupt):
+        main([str(pictures), str(run), "--watch"])
+    printed = capfd.readouterr()
+    _, said = printed.out.split("Ctrl+C ends it\n")
+    assert [line.partition(" ")[2] for line in said.splitlines()] == [
+        "items: 1 new, 0 gone; pictures: 1 new, 0 changed, 0 gone",
+        f"error: {pictures} is not a folder of images, nor a table of them (.csv, .tsv, .jsonl, .parquet)",
+        "items: 1 new, 1 gone; pictures: 1 new, 0 changed, 1 gone",
+    ]
+    assert len(loads) == 1
+
+
 def test_what_was_added_or_removed_since_it_was_killed_stays_so_and_nothing_of_the_folders_is_lost(
     tmp_path, monkeypatch
 ):
