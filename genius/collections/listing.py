@@ -38,9 +38,13 @@ MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF")
 def read_reports(table: Path) -> Iterator[tuple[str, "FileReport"]]:
     """Yield (dataset, report) for each line that `CollectionWriter.files` wrote, if the table is there."""
     if table.is_file():
-        for _, line in text_lines(table):
-            dataset, *cells = (json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t"))
-            yield dataset, FileReport(*cells)
+        yield from (read_report(line) for _, line in text_lines(table))
+
+
+def read_report(line: str) -> tuple[str, "FileReport"]:
+    """The dataset and the report of a line."""
+    dataset, *cells = (json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t"))
+    return dataset, FileReport(*cells)
 
 
 @dataclass(frozen=True, slots=True)

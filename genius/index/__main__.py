@@ -56,13 +56,10 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
         return sources[-1]
 
     models = update.Models.load(run, device)
-    added = update.add(run, read, models)
+    added = update.add(run, read, models, replace)
     print(*sources[-1].notes, added, sep="\n")
-    if replace and added.changed:
-        update.remove(run, added.changed)
-        print(f"replaced {len(added.changed):,}:")
-        added = update.add(run, read, models)
-        print(added)
+    if added.replaced:
+        print(f"replaced {_listed(added.replaced)}")
     for complaint in added.complaints:
         print(f"unreadable: {complaint}")
     if added.unreadable > len(added.complaints):

@@ -49,8 +49,7 @@ def _contents_note(config: IndexConfig, size: int) -> str:
         were = "was" if config.grown == 1 else "were"
         sentences.append(f"{count(config.grown, 'item')} {were} added after training.")
     if config.removed:
-        takes = "takes" if config.removed == 1 else "take"
-        sentences.append(f"{count(config.removed, 'removed item')} still {takes} up space.")
+        sentences.append(f"{count(config.removed, 'removed item')} still in its files, until the next change.")
     return " ".join(sentences)
 
 
