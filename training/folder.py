@@ -16,7 +16,8 @@ The folders become a collection in RUN/collection/NAME, as `python -m genius.col
 searchable a thousand at a time. A killed command resumes where it stopped when you run it again. Later the same command
 reads the folders again: what was added, changed or deleted there is so in the run, too, without training. Then the
 collection is built anew beside the old one, where candidates of the same content keep their ids, and takes its place;
-and the index gets the items that it lacks, and loses those that are gone.
+and the index gets the items that it lacks, and loses those that are gone. What was removed from the run by hand stays
+removed, though its file is still there.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
 from genius.collections.listing import USED, Folder, read_reports
 from genius.collections.mbeir import Collection
+from genius.collections.removal import erase_removed
 from genius.collections.sources import read_source
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
@@ -45,6 +47,7 @@ from genius.files import disk_errors_explained, link_files, remove_folder, sha25
 from genius.index import update
 from genius.index.item_source import ItemSource
 from genius.index.store import PART, Index
+from genius.locks import write_lock
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.run import BUILT_FROM, Run
 from training import ranker, reader
@@ -287,13 +290,17 @@ def renew(run: Run, sources: Sequence[str], root: Path, device: str) -> None:
     aside = root.with_name(root.name + ".new")
     remove_folder(aside)
     rows = build(sources, aside, known=_numbers(Collection(root)))
-    before, after = _pictures(root), _pictures(aside)
+    before = _pictures(root)
     for row in rows:
         print(row, flush=True)
+    with write_lock(run.path):  # nothing is removed between these lines
+        again, after = erase_removed(aside), _pictures(aside)
+        remove_folder(old_of(root))
+        root.rename(old_of(root))
+        aside.rename(root)
     remove_folder(old_of(root))
-    root.rename(old_of(root))
-    aside.rename(root)
-    remove_folder(old_of(root))
+    if again:
+        print(f"{again:,} items stay out, which were removed from the run before", flush=True)
     if run.manifest["settings"]["encoder"]["architecture"] == SHIPPED:
         link_ranker(run, Collection(root))
     _update_index(run, Collection(root), len(sources), device)

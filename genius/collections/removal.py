@@ -21,8 +21,8 @@ from genius.schema import Item
 REMOVED = "removed.txt"
 
 
-def erase_candidates(root: Path, ids: Set[str]) -> None:
-    """Erase the candidates with these ids, and remember them. After a kill it can be repeated.
+def erase_candidates(root: Path, ids: Set[str]) -> int:
+    """Erase the candidates with these ids, and remember them; returns how many. After a kill it can be repeated.
 
     A query goes with its last positive, or with the candidate that has its text or its picture; so do the lines about
     files. Reads all records of the collection once.
@@ -30,7 +30,7 @@ def erase_candidates(root: Path, ids: Set[str]) -> None:
     collection = Collection(root)
     gone = {item.id: item for item in _items(collection) if item.id in ids}
     if not gone:  # pools are written last
-        return
+        return 0
     texts = {item.text for item in gone.values()} - {""}
     images = {item.image for item in gone.values() if item.image}
     for item in _items(collection):
@@ -69,14 +69,16 @@ def erase_candidates(root: Path, ids: Set[str]) -> None:
     for pattern, change in changes:
         for file in sorted(root.glob(pattern)):
             _rewrite(file, change)
+    return len(gone)
 
 
-def erase_removed(root: Path) -> None:
-    """Erase from a collection that was built anew the candidates that were removed from one beside it."""
+def erase_removed(root: Path) -> int:
+    """Erase from a collection that was built anew what was removed from one beside it; returns how many candidates."""
     file = root.parent / REMOVED
-    if file.exists():
-        known, collection = set(file.read_text().split()), Collection(root)
-        erase_candidates(root, {item.id for item in _items(collection) if content(collection, item) in known})
+    if not file.exists():
+        return 0
+    known, collection = set(file.read_text().split()), Collection(root)
+    return erase_candidates(root, {item.id for item in _items(collection) if content(collection, item) in known})
 
 
 def content(collection: Collection, item: Item) -> str:

@@ -4,8 +4,8 @@
 - Maps lose their points and the queries that found only them; names of codes lose their pictures and their words.
 - What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
 
-Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the manifest lists the ids
-as `erasing`, and the next change of the index, also after a kill, begins with what is left to do.
+Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the manifest lists
+the ids as `erasing`, and the next change of the index, also after a kill, begins with what is left to do.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Add items to an index and remove items from it, without training: encode, quantize, insert; or delete.
 
 Each change writes a new version of the index to a folder of its own, which then replaces the version before in one
-step (`Run.replace`). StoredRows stay as they are; added items get the last ones, and the rows after a removed item move up.
+step (`Run.replace`). Rows stay as they are; added items get the last ones, and the rows after a removed item move up.
 The segments that held a removed item are written anew without it.
 
 Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M levels.
@@ -205,7 +205,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
 def compact(run: Path) -> bool:
     """Merge all segments into one; False if there is nothing to do.
 
-    StoredRows stay as they are. Raises UserError if the run cannot be changed.
+    Rows stay as they are. Raises UserError if the run cannot be changed.
     """
     with changing(run) as (opened, index):
         if index.config.segments == (index.n,):

@@ -9,11 +9,12 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from genius.collections.__main__ import check
 from genius.collections.images import open_image
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
 from genius.explore.code_names import CodeName, read_names, save_names
-from genius.files import write_json
+from genius.files import sha256, write_json
 from genius.index.__main__ import main as index_command
 from genius.index.store import Index
 from genius.models.encoder import Encoder
@@ -23,6 +24,7 @@ from genius.run import BUILT_FROM, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.collections.samples import write_source
+from tests.index.test_removal import holders
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 from tests.training.tiny import Killed, die, lay_out_by_principal_components
 from training import block_index, maps, own_models, presets, pseudo_queries, reader
@@ -178,6 +180,41 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     (pictures / "captions.csv").write_text(f"image,caption\n{files[2].name},a dog in the snow\n")
     main([str(pictures), str(run)])
     assert Run(run).has("ranker"), "which tells pictures from texts"
+
+
+def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_path, capsys):
+    pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
+    rows = ["00.png,a dog", "01.png,the xylophonist at home", "copy.png,the xylophonist at home", "02.png,snow"]
+    (pictures / "captions.csv").write_text("\n".join(["image,caption", *rows]))
+    shutil.copy(pictures / "01.png", pictures / "copy.png")
+    main([str(pictures), str(run)])
+    index = Index.load(Run(run).folder("index"))
+    items = index.items(range(index.n))
+    private = [item.id for item in items if "xylophonist" in item.text or "01.png" in (item.image or "")]
+    thumbnail = index.thumbnail(index.rows_of(private[:1])[0])
+    secrets = (b"xylophonist", (pictures / "01.png").read_bytes()[:200], thumbnail[20:200], sha256(pictures / "01.png"))
+    secrets = [secret.encode() if isinstance(secret, str) else secret for secret in secrets]
+    where = {part for file in holders(run, *secrets) for part in file.parts}
+    assert len(private) >= 2 and {"images", "cand_pool", "query", "files.tsv", "items.sqlite"} <= where
+    del index
+    assert index_command([str(run), "remove", *private]) == 0
+    assert holders(run, *secrets) == []
+    left = [item.id for item in items if item.id not in private]
+    collection = Collection(run / "collection" / "pictures")
+    assert [item.id for item in collection.all_candidates()] == left
+    asked = [query.text for split in ("train", "val", "test") for query in collection.queries(split) if query.text]
+    assert set(asked) == {"a dog", "snow"}
+    assert check(collection.root, images=True) == 0
+
+    capsys.readouterr()
+    main([str(pictures), str(run)])
+    assert "new" not in capsys.readouterr().out and holders(run, *secrets) == []
+    (pictures / "captions.csv").write_text("\n".join(["image,caption", *rows, "07.png,a boat"]))
+    main([str(pictures), str(run)])
+    printed = capsys.readouterr().out
+    assert "2 items stay out, which were removed" in printed and "items: 2 new, 0 gone" in printed
+    assert "pictures: 1 new, 0 changed, 0 gone" in printed and holders(run, *secrets) == []
+    assert Index.load(Run(run).folder("index")).n == len(left) + 2
 
 
 def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(tmp_path, capsys):
