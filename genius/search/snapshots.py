@@ -4,6 +4,7 @@ So a search, and everything that one callback of the page does, sees one version
 added or removed meanwhile.
 """
 
+import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -117,6 +118,7 @@ class Versions:
                 self._newest = Version(index, self._device)
                 for kept in self._kept:
                     kept.cache_clear()
+                gc.collect()  # what they kept may refer to itself
         if self in _SNAPSHOTS.get():
             _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self._newest})
         if self._run is not None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from genius.explore.code_names import CodeName, read_names, save_names
+from genius.explore.code_names import CodeName, CodeNamer, read_names, save_names
 from genius.explore.map_data import MappedQuery, Maps, View, read_maps
 from genius.index import update
 from genius.index.__main__ import main
@@ -68,9 +68,10 @@ def test_a_removed_text_and_picture_are_in_no_file(run, secrets):
 
 def test_they_are_gone_once_an_engine_lets_go_of_the_version_that_it_held(run, secrets):
     engine = Engine.load(run, "cpu")
-    index_of_tab = engine.versions.cached(lambda index: [index])
+    profiles_of = CodeNamer(engine, run).profiles_of
     with engine.versions.snapshot():
-        assert index_of_tab(engine.index) == [engine.index]
+        assert engine.search("A boat.").hits and profiles_of(engine.index).index is engine.index
+        assert not profiles_of(engine.index).words_below((0,))[0]
         update.remove(run, ["1:2", "1:3"])
         assert holders(run, *secrets) and engine.index.n == N + 4
     assert engine.versions.reload() and engine.index.n == N + 2

@@ -1,6 +1,5 @@
 """Finding codes: by words or a picture, those nearest to the open one, and one by chance."""
 
-from functools import lru_cache
 from typing import Any
 
 import gradio as gr
@@ -27,7 +26,7 @@ class CodeFinder:
 
     def __init__(self, context: Context):
         self.engine, profiles_of = context.engine, context.namer.profiles_of
-        self.search_of = lru_cache(1)(lambda index: CodeSearch(profiles_of(index)))
+        self.search_of = self.engine.versions.cached(lambda index: CodeSearch(profiles_of(index)))
 
     def on_find(self, text: str, upload: str | None) -> dict[str, Any] | None:
         """The codes for words, a picture or both; nothing for neither."""
