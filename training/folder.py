@@ -22,7 +22,7 @@ removed, though its file is still there.
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -324,17 +324,20 @@ def _update_index(run: Run, collection: Collection, datasets: int, device: str) 
     source = ItemSource(collection.all_candidates, collection.image_path)
     added = update.add(run.path, lambda dataset: source, update.Models.load(run.path, device))
     wanted = {id_key(item.id) for item in collection.all_candidates()}
-    index = Index.load(Run(run.path).folder(PART))
-    ids = (
-        item.id for start in range(0, index.n, ROWS) for item in index.items(range(start, min(start + ROWS, index.n)))
-    )
-    gone = [key for key in map(id_key, ids) if key_dataset(key) < datasets and key not in wanted]
+    gone = [key for key in map(id_key, _ids(run)) if key_dataset(key) < datasets and key not in wanted]
     if gone:
         update.remove(run.path, map(key_id, gone))
     print(
         f"items: {added.new:,} new, {len(gone):,} gone"
         + f", {added.duplicate:,} copies of others" * bool(added.duplicate)
     )
+
+
+def _ids(run: Run) -> Iterator[str]:
+    """The ids of the index, which is let go at the end."""
+    index = Index.load(Run(run.path).folder(PART))
+    for start in range(0, index.n, ROWS):
+        yield from (item.id for item in index.items(range(start, min(start + ROWS, index.n))))
 
 
 def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:

@@ -25,7 +25,6 @@ from genius.search.engine import Engine
 from training import features, ranker
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
-from training.pairs import CandidateTable
 from training.pseudo_queries import check_images, write_pseudo_queries
 from training.stage import STAGES, is_done, run_stage
 
@@ -91,11 +90,10 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
 def generate_queries(collection: Collection, arguments: Arguments) -> None:
     """Generate queries from the features of the candidates."""
     run, settings = Run(arguments.run), arguments.settings
+    encoder = Encoder.load(run.folder("encoder")).for_inference().to(arguments.device)
+    candidates = features.candidate_features(run, collection, encoder, arguments)
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})
-        digest = CandidateTable.read(collection).content_digest
-        candidates = features.finished_features(run, "candidates", digest, settings.seed)
-        encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
         write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch)
         run.record(**{PSEUDO_QUERIES: True})
     barrier()

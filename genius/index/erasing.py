@@ -22,8 +22,8 @@ from genius.collections.removal import erase_candidates
 from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder, write_compact
 from genius.index.store import Index
-from genius.locks import write_lock
-from genius.run import Run
+from genius.locks import deletion_lock, write_lock
+from genius.run import TEMPORARY, Run
 
 COLLECTIONS = "collection"  # folder of copies in a run
 KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
@@ -38,8 +38,13 @@ def erase(run: Run) -> None:
         return
     left = "the items are gone from the index, but not yet from all files of the run; change it again to go on"
     with disk_errors_explained(run.path, left):
-        for pool in run.path.glob(f"{COLLECTIONS}/*/cand_pool"):
-            erase_candidates(pool.parent, ids)
+        for root in run.path.glob(f"{COLLECTIONS}/*"):
+            if TEMPORARY.fullmatch(root.name):  # a killed process was building it, or another one is
+                with deletion_lock(root) as free:
+                    if free:
+                        remove_folder(root)
+            elif (root / "cand_pool").exists():
+                erase_candidates(root, ids)
         for name in KEPT:
             with suppress(UserError), write_lock(run.path / name):  # else a training goes on, and deletes it at its end
                 remove_folder(run.path / name)

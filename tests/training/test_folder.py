@@ -165,10 +165,14 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     files[1].write_bytes(more[8].read_bytes())
     for file in more[9:]:
         shutil.copy(file, pictures / f"new {file.name}")
-    before = {item.image: item.id for item in Index.load(Run(run).folder("index")).items(range(8))}
+    index = Index.load(Run(run).folder("index"))
+    before = {item.image: item.id for item in index.items(range(8))}
+    gone = index.thumbnail(index.rows_of([before["images/pictures/00.png"]])[0])[20:200], index.embeddings[0].tobytes()
+    assert {"features", "collection"} < {file.parts[0] for file in holders(run, files[2].read_bytes(), *gone)}
+    del index
     capsys.readouterr()
     main([f"{pictures}/", str(run)])
-    assert "pictures: 3 new, 1 changed, 1 gone" in capsys.readouterr().out
+    assert "pictures: 3 new, 1 changed, 1 gone" in capsys.readouterr().out and holders(run, *gone) == []
     index = Index.load(Run(run).folder("index"))
     after = {item.image: item.id for item in index.items(range(index.n))}
     assert len(after) == 10 and f"images/pictures/{files[0].name}" not in after
@@ -197,6 +201,8 @@ def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_pat
     where = {part for file in holders(run, *secrets) for part in file.parts}
     assert len(private) >= 2 and {"images", "cand_pool", "query", "files.tsv", "items.sqlite"} <= where
     del index
+    killed = run / "collection" / f".pictures.new.{'a' * 32}"  # it was building
+    shutil.copytree(run / "collection" / "pictures", killed)
     assert index_command([str(run), "remove", *private]) == 0
     assert holders(run, *secrets) == []
     left = [item.id for item in items if item.id not in private]

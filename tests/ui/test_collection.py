@@ -48,10 +48,12 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     ids = [tile["id"] for tile in added["tiles"]]
     assert ids == ["1:2", "1:1"] and added["tiles"][0]["codes"] == served.engine.index.codes([N + 1])[0].tolist()
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
+    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
     outcome, text, changed = remove(ask, f"{ids[1]}, 9:9")["output"]["data"]
     assert outcome["title"] == "1 item removed." and outcome["lines"] == ["There is no item 9:9."]
     assert text == "" and changed
-    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
+    assert len(list(served.engine.run.path.glob("index-*"))) == 1, "a version that held what was removed is left"
+    assert ask("on_compact")["output"]["data"][0]["title"] == "Nothing to do: there is one part (segment)."
     assert served.engine.index.n == N and ask("on_contents")["output"]["data"][1] is None
     verdict, drift = ask("on_fit")["output"]["data"]
     assert verdict["fits"] in (True, False) and drift["tables"][0]["caption"] == "How well items fit their codes"

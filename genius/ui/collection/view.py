@@ -132,9 +132,7 @@ def remove_outcome(result: Removed) -> dict[str, Any]:
 
 def compact_outcome(merged: bool) -> dict[str, Any]:
     return message(
-        "All items are in one part (segment) now."
-        if merged
-        else "Nothing to do: there is one part (segment), and nothing was removed."
+        "All items are in one part (segment) now." if merged else "Nothing to do: there is one part (segment)."
     )
 
 
