@@ -37,7 +37,7 @@ def erase_candidates(root: Path, ids: Set[str]) -> int:
         if item.id not in gone:
             texts.discard(item.text)
             images.discard(item.image or "")
-    _remember(root, (content(collection, item) for item in gone.values()))
+    _remember(root, filter(None, (content(collection, item) for item in gone.values())))
     files = [collection.image_path(image) for image in images]
     _erase_reports(root / FILES, {sha256(file) for file in files if file.exists()}, texts)
     for file in files:
@@ -81,10 +81,12 @@ def erase_removed(root: Path) -> int:
     return erase_candidates(root, {item.id for item in _items(collection) if content(collection, item) in known})
 
 
-def content(collection: Collection, item: Item) -> str:
-    """A checksum of what an item says and shows."""
+def content(collection: Collection, item: Item) -> str | None:
+    """A checksum of what an item says and shows; None if its picture is erased already."""
     file = collection.image_path(item.image) if item.image else None
-    shown = sha256(file) if file and file.exists() else ""
+    if file and not file.exists():
+        return None
+    shown = sha256(file) if file else ""
     return hashlib.sha256(f"{shown} {item.text}".encode()).hexdigest()
 
 

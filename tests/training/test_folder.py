@@ -223,6 +223,15 @@ def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_pat
     assert Index.load(Run(run).folder("index")).n == len(left) + 2
 
 
+def test_own_models_are_trained_without_what_was_removed(tmp_path):
+    command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
+    main(command)
+    assert index_command([command[1], "remove", "0:3"]) == 0
+    main([*command, *TRAIN])
+    index = Index.load(Run(tmp_path / "run").folder("index"))
+    assert index.n == 23 and index.rows_of(["0:3"]).tolist() == [-1]
+
+
 def test_texts_that_the_encoder_does_not_read_are_counted_before_anything_is_encoded(tmp_path, capsys):
     records = [
         {"img_path": f"{number}.png", "txt": text}

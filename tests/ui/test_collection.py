@@ -17,6 +17,7 @@ from genius.ui.collection.editing import MAX_ITEMS, EditingForm, parse_items
 from genius.ui.common.context import ServedRun
 from genius.ui.security import MAX_EDITOR_UPLOAD, MAX_UPLOAD, Guard, Policy
 from tests.ui.tiny_page import serving
+from tests.waiting import wait_until
 
 N = 40
 
@@ -52,7 +53,8 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     outcome, text, changed = remove(ask, f"{ids[1]}, 9:9")["output"]["data"]
     assert outcome["title"] == "1 item removed." and outcome["lines"] == ["There is no item 9:9."]
     assert text == "" and changed
-    assert len(list(served.engine.run.path.glob("index-*"))) == 1, "a version that held what was removed is left"
+    versions, run = served.engine.versions, served.engine.run.path
+    wait_until(lambda: versions.reload() or len(list(run.glob("index-*"))) == 1)  # what was removed is gone
     assert ask("on_compact")["output"]["data"][0]["title"] == "Nothing to do: there is one part (segment)."
     assert served.engine.index.n == N and ask("on_contents")["output"]["data"][1] is None
     verdict, drift = ask("on_fit")["output"]["data"]
