@@ -20,6 +20,7 @@ from genius.collections.mbeir import Collection
 from genius.encoding.features import EncoderInput, FeatureFiles
 from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
+from genius.index.segments import Vectors
 from genius.index.store import PART, Index
 from genius.index.update import append
 from genius.index.writing import write_index
@@ -103,7 +104,7 @@ def index_block(
 
 
 @torch.no_grad()
-def publish_codes(run: Run, embeddings: np.ndarray, modalities: np.ndarray, settings: Settings) -> None:
+def publish_codes(run: Run, embeddings: Vectors, modalities: np.ndarray, settings: Settings) -> None:
     """Publish fusion, quantizer and decoder for these candidates: embeddings (n, d), modalities (n,)."""
     config = settings.quantizer.quantizer
     rows = np.sort(np.random.default_rng(settings.seed).permutation(len(modalities))[:SAMPLE])

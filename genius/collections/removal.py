@@ -37,7 +37,7 @@ def erase_candidates(root: Path, ids: Set[str]) -> int:
         if item.id not in gone:
             texts.discard(item.text)
             images.discard(item.image or "")
-    _remember(root, filter(None, (content(collection, item) for item in gone.values())))
+    remember(root.parent, filter(None, (content(collection, item) for item in gone.values())))
     files = [collection.image_path(image) for image in images]
     _erase_reports(root / FILES, {sha256(file) for file in files if file.exists()}, texts)
     for file in files:
@@ -74,10 +74,9 @@ def erase_candidates(root: Path, ids: Set[str]) -> int:
 
 def erase_removed(root: Path) -> int:
     """Erase from a collection that was built anew what was removed from one beside it; returns how many candidates."""
-    file = root.parent / REMOVED
-    if not file.exists():
+    known, collection = remembered(root.parent), Collection(root)
+    if not known:
         return 0
-    known, collection = set(file.read_text().split()), Collection(root)
     return erase_candidates(root, {item.id for item in _items(collection) if content(collection, item) in known})
 
 
@@ -95,10 +94,16 @@ def _items(collection: Collection) -> Iterator[Item]:
         yield from read_lines(file, parse_item)
 
 
-def _remember(root: Path, contents: Iterable[str]) -> None:
-    file = root.parent / REMOVED
-    known = file.read_text().split() if file.exists() else []
-    write_text(file, "".join(f"{each}\n" for each in sorted({*known, *contents})))
+def remembered(folder: Path) -> set[str]:
+    """The checksums of what was removed from the collections in a folder."""
+    file = folder / REMOVED
+    return set(file.read_text().split()) if file.exists() else set()
+
+
+def remember(folder: Path, contents: Iterable[str]) -> None:
+    """Add checksums to those."""
+    folder.mkdir(exist_ok=True)
+    write_text(folder / REMOVED, "".join(f"{each}\n" for each in sorted(remembered(folder).union(contents))))
 
 
 def _erase_reports(table: Path, pictures: Set[str], texts: Set[str]) -> None:

@@ -8,6 +8,7 @@ Before the index changes, maps and names do; the copy and the rest follow. Until
 the ids as `erasing`, and the next change of the index, also after a kill, begins with what is left to do.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,14 +19,16 @@ from pathlib import Path
 import numpy as np
 
 from genius.collections.keys import ID, id_key
-from genius.collections.removal import erase_candidates
+from genius.collections.removal import erase_candidates, remember
 from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder, write_compact
 from genius.index.store import Index
 from genius.locks import deletion_lock, write_lock
 from genius.run import TEMPORARY, Run
+from genius.schema import Item
 
-COLLECTIONS = "collection"  # folder of copies in a run
+COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
+VECTORS = "vectors"  # preset of a run of vectors that somebody else made
 KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
 FILE_OF_NAMES, QUERIES, KEYS, PLACES = "names.json", "queries.json", "keys.npy", "places.npy"  # see explore
 Change = Callable[[Path], None]  # fills the folder of a part
@@ -51,8 +54,13 @@ def erase(run: Run) -> None:
         run.record(erasing=[])
 
 
+def vector_content(vector: np.ndarray, item: Item) -> str:
+    """A checksum of an item of a run of vectors; vector (d,) fp16."""
+    return hashlib.sha256(vector.tobytes() + item.text.encode()).hexdigest()
+
+
 def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
-    """Erase these rows (r,) of the index from maps and names."""
+    """Erase these rows (r,) of the index from maps and names, and remember them if the run has no copy of its items."""
     items = index.items(rows)
     ids = {item.id for item in items}
     texts = {item.text.casefold() for item in items} - {""}
@@ -61,6 +69,9 @@ def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
         """Whether the word is one of the removed texts alone."""
         return any(word in text for text in texts) and not index.records.others_say(word, rows)
 
+    if run.manifest.get("preset") == VECTORS:  # which has no copy of its items
+        vectors = index.embeddings[rows]
+        remember(run.path / COLLECTIONS, (vector_content(*each) for each in zip(vectors, items, strict=True)))
     _change(run, "names", partial(_names, ids, is_said))
     _change(run, "maps", partial(_maps, ids, {item.text for item in items} - {""}), ["config.json"])
 

@@ -19,6 +19,7 @@ MAX_SEGMENTS = 10_000
 MAX_LEVELS = 256
 DISTANCES = "distances.npy"
 ERRORS = "errors.npy"  # in place of them, of older runs
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS)  # of the index, not of a segment
 ROWS = "rows.npy"  # of older runs, whose segments still hold removed items
 
 

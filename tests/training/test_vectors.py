@@ -70,6 +70,20 @@ def test_what_needs_an_encoder_says_so_in_one_sentence(run, tmp_path):
         index_command([str(run), "add", str(tmp_path)])
 
 
+def test_a_vector_that_was_removed_stays_out_when_a_longer_file_is_read(tmp_path, monkeypatch, capsys):
+    lay_out_by_principal_components(monkeypatch)
+    command = [str(tmp_path / "run"), "--vectors", str(tmp_path / "x.npy")]
+    np.save(tmp_path / "x.npy", vectors())
+    main(command)
+    assert index_command([command[0], "remove", "0:5"]) == 0
+    np.save(tmp_path / "x.npy", np.concatenate([vectors(), np.ones((1, DIM), np.float32)]))
+    main(command)
+    assert "1 items stay out, which were removed" in capsys.readouterr().out
+    index = Engine.load(command[0], "cpu").index
+    assert index.n == N and index.rows_of(["0:5", f"0:{N}"]).tolist() == [-1, N - 1]
+    assert np.allclose(index.embeddings[N - 1], DIM**-0.5, atol=1e-3)
+
+
 def test_the_same_command_again_does_nothing_and_another_file_needs_another_run(run, capsys):
     command, before = [str(run.parent / "table.jsonl"), str(run), "--vectors"], Run(run).manifest
     main([*command, str(run.parent / "x.npy")])
