@@ -26,6 +26,7 @@ MAX_FAR = 0.15  # share of added items that are far from their IDs; it was half 
 MIN_TRAINED = 50  # trained items of a modality that are enough to compare with
 MAX_BUCKET_GROWTH = 2.0  # times as many items in a bucket as after training
 TRAINING = "python -m training COLLECTION RUN"
+COMPACT = "python -m genius.index RUN compact"
 TRAIN_AGAIN = f"Train again on a collection with items like these: {TRAINING}"
 LENGTH_TOLERANCE = 0.01  # by which the length of a stored embedding may differ from 1
 
@@ -193,7 +194,5 @@ def advice(index: Index, drift: DriftReport) -> list[str]:
     """Sentences that say what to do; none if all is well."""
     sentences = drift.warnings()
     if removed := index.config.removed:  # by an older version of the program
-        sentences.append(
-            f"{removed:,} removed items are still in its files; erase them: python -m genius.index RUN compact"
-        )
+        sentences.append(f"{removed:,} removed items are still in its files; erase them: {COMPACT}")
     return sentences
