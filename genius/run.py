@@ -371,7 +371,7 @@ class Run:
     def sweep(self, part: str) -> None:
         """Delete the versions of a part that the manifest no longer names and no one reads; cheap if there are none."""
         present = self._read()["parts"].get(part, {}).get("folder")
-        if any(folder.name != present for folder in self.path.glob(f"{part}-*")):
+        if is_run(self.path) and any(folder.name != present for folder in self.path.glob(f"{part}-*")):
             self._sweep(rf"{part}-[0-9a-f]{{8}}")
 
     def _sweep(self, unwanted: str) -> None:

@@ -186,6 +186,9 @@ def test_a_changed_version_of_a_part_shares_files_and_the_version_before_goes_wi
     reader.release()
     run.sweep("index")
     assert list(run.path.glob("index-*")) == [third] and (third / "a").stat().st_ino == before
+    (run.path / "manifest.json").unlink()
+    run.sweep("index")
+    assert third.exists()  # a lost manifest names nothing
 
 
 @pytest.mark.parametrize("part", ["index", "encoder"])
