@@ -6,11 +6,10 @@ import argparse
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 # Nothing leaves the machine. Gradio and transformers read these when they are imported.
@@ -108,7 +107,7 @@ def exit_on_sigterm() -> Iterator[None]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
-    with exit_on_user_error(), exit_on_sigterm(), TemporaryDirectory(prefix="genius-") as copies:
+    with exit_on_user_error(), exit_on_sigterm(), ExitStack() as folders:
         logins = read_logins(options.auth)
         if options.editable:
             check_editing(options.host, logins, options.allow_anonymous_editing)
@@ -124,6 +123,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             os.environ.pop(name, None)
         from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
         from genius.search.batching import leave_cores_to_engines
+        from genius.search.editor import folder_for_copy
         from genius.search.engine import Engine
         from genius.ui.common.context import ServedRun
         from genius.ui.monitoring import SERVER_LOG, configure_logs
@@ -136,11 +136,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         own = is_loopback(options.host) and not (
             logins or options.root_path or options.allowed_host or options.embed_in
         )
-        working_copies = Path(copies) if own and not options.editable else None
+        # those of which visitors change a working copy
+        working = runs if own and not options.editable else []
+        copies = {run: folders.enter_context(folder_for_copy(run)) for run in working}
 
         def load(run: Path) -> Page:
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            served = ServedRun.read(run, options.editable or own, run_names, working_copies)
+            served = ServedRun.read(run, options.editable or own, run_names, copies.get(run))
             engine = Engine.load(run, options.device)
             engine.follow()
             return build(engine, served)
@@ -149,11 +151,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         keep_freed_memory(shared=True)
         leave_cores_to_engines()
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
-        policy = Policy(options.editable or own, working_copies is not None, hosts, tuple(options.embed_in))
+        policy = Policy(options.editable or own, bool(copies), hosts, tuple(options.embed_in))
         listening = options.host, options.port, options.root_path
         hosting = Hosting(*listening, logins, policy, options.max_queue, options.drain_seconds, options.mcp)
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
-        unanswered = server.wait()
-    if unanswered:
-        os._exit(0)  # threads that still compute would end with a crash
+        still_computing = server.wait()
+    if still_computing:
+        os._exit(0)

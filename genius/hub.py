@@ -4,7 +4,8 @@
 
 `Engine.load("hf://USER/NAME")` loads it, or "hf://USER/NAME@REVISION" (a branch, a tag or a commit) a version of it.
 Both name every file that they send or fetch: those of the manifest, whose checksums are compared before and after, and,
-where they lie in the run, its reports, examples and credits.
+where they lie in the run, its reports, examples and credits. Of these, the hub loses what the run no longer has; but
+older commits of the repository still hold it: HfApi().super_squash_history("USER/NAME") forgets them.
 """
 
 import json
@@ -12,19 +13,22 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
-from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_download, snapshot_download
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error, quoted
+from genius.locks import write_lock
 from genius.models.model_hubs import is_hub_unreachable
 from genius.reading import one_line
 from genius.reports import Report
-from genius.run import BESIDE, Run
+from genius.run import BESIDE, BUILT_FROM, Run
 
 SCHEME = "hf://"
+PART_FILE = re.compile(rf"({'|'.join(BUILT_FROM)})-[0-9a-f]{{8}}/")  # begins the name of a part's file
 MOST_ROWS = 25  # of a report's first table, which is all of it that the card shows
 CARD = """---
 library_name: genius-explorer
@@ -54,21 +58,39 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def push(run: Run, repo: str, private: bool = False) -> str:
-    """Upload a run; returns its address. Raises UserError for a damaged run, or if the hub refuses it."""
-    for part in run.manifest["parts"]:
-        run.folder(part)  # compares checksums
-    files = run.files()
-    for file in files:
-        if not (run.path / file).resolve().is_relative_to(run.path.resolve()):
-            raise UserError(f"{run.path / file} is a link that leaves the run; put the file itself there")
-    written = {"manifest.json": shared_manifest(run), "README.md": model_card(run, repo)}
-    operations = [CommitOperationAdd(name, text.encode()) for name, text in written.items()]
-    operations += [CommitOperationAdd(file, run.path / file) for file in files]
-    with hub_errors(f"{quoted(repo)} was not uploaded", "check USER/NAME, and log in: hf auth login"):
-        api = HfApi()
-        api.create_repo(repo, private=private, exist_ok=True)
-        api.create_commit(repo, operations, commit_message="Upload a run of GENIUS Explorer")
+    """Upload a run, and delete on the hub what it no longer has; returns its address.
+
+    Raises UserError for a damaged run, one that is being changed, or if the hub refuses it.
+    """
+    with write_lock(run.path):
+        run = Run(run.path)
+        for part in run.manifest["parts"]:
+            run.folder(part)  # compares checksums
+        files = run.files()
+        for file in files:
+            if not (run.path / file).resolve().is_relative_to(run.path.resolve()):
+                raise UserError(f"{run.path / file} is a link that leaves the run; put the file itself there")
+        written = {"manifest.json": shared_manifest(run), "README.md": model_card(run, repo)}
+        operations: list[CommitOperationAdd | CommitOperationDelete]
+        operations = [CommitOperationAdd(name, text.encode()) for name, text in written.items()]
+        operations += [CommitOperationAdd(file, run.path / file) for file in files]
+        with hub_errors(f"{quoted(repo)} was not uploaded", "check USER/NAME, and log in: hf auth login"):
+            api = HfApi()
+            api.create_repo(repo, private=private, exist_ok=True)
+            if private and not api.repo_info(repo).private:
+                raise UserError(
+                    f"{quoted(repo)} exists and is public, so nothing was uploaded; make it private on the hub, or "
+                    "name another repository"
+                )
+            gone = set(filter(is_of_a_run, api.list_repo_files(repo))).difference(files)
+            operations += [CommitOperationDelete(file, is_folder=False) for file in sorted(gone)]
+            api.create_commit(repo, operations, commit_message="Upload a run of GENIUS Explorer")
     return SCHEME + repo
+
+
+def is_of_a_run(file: str) -> bool:
+    """Whether a file of a repository is one that `push` uploads; others, which somebody put there, stay."""
+    return bool(PART_FILE.match(file)) or any(fnmatch(file, pattern) for pattern in BESIDE)
 
 
 def shared_manifest(run: Run) -> str:

@@ -5,15 +5,18 @@
 `ReadLock`        shared: held on a folder while somebody reads it (an index) or fills it (a temporary folder);
                   `deletion_lock` tells whether the folder may be deleted
 
-A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for ever. Disks without
-locks (some network disks) behave as if no one else were there: change a run there from one process at a time.
+A lock belongs to the open file, not to the thread: taking `manifest_lock` inside itself waits for ever. On disks
+without locks (some network disks) everything may be in use, so nothing that a lock could keep is deleted, and changes
+are not kept apart: change a run there from one process at a time. The log says so once.
 """
 
 import fcntl
+import logging
 import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from genius.errors import UserError
@@ -36,7 +39,7 @@ class ReadLock:
 def deletion_lock(folder: Path) -> Iterator[bool]:
     """Yield whether the folder may be deleted: no one holds a ReadLock on it, nor can take one inside the block."""
     with _opened(folder, os.O_RDONLY) as handle:
-        yield _lock(handle, exclusive=True)
+        yield _lock(handle, exclusive=True, without_locks=False)
 
 
 @contextmanager
@@ -77,15 +80,27 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
         _unlock(handle)
 
 
-def _lock(handle: int, exclusive: bool, wait: bool = False) -> bool:
-    """Lock an open file or folder; False if the locks of others are in the way."""
+def _lock(handle: int, exclusive: bool, wait: bool = False, without_locks: bool = True) -> bool:
+    """Lock an open file or folder; False if the locks of others are in the way. without_locks: the answer of a disk
+    that has none."""
     try:
         fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
-    except OSError:  # this disk has no locks
-        return True
+    except OSError as error:
+        _say_there_are_no_locks(error.strerror)
+        return without_locks
     return True
+
+
+@cache
+def _say_there_are_no_locks(reason: str) -> None:
+    """Once in a process."""
+    logging.getLogger(__name__).warning(
+        "this disk has no locks (%s): change a run on it from one process at a time, and delete by hand what is left "
+        "of its former versions",
+        reason,
+    )
 
 
 def _unlock(handle: int) -> None:

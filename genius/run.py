@@ -5,15 +5,16 @@ A part records the digests of the parts it was built from: an index or a decoder
 
 Several processes may change a run at the same time: every change locks the run, reads the manifest again, changes its
 own entries, and replaces the file (`Run.changing`). The files of a replaced part are deleted unless somebody still
-holds a ReadLock on them; a later change of that part deletes them then.
+holds a ReadLock on them; who lets go of them, or a later change of that part, deletes them then (`Run.sweep`).
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, FiniteFloat
@@ -131,6 +132,7 @@ class Manifest(BaseModel):
     settings: RecordedSettings = RecordedSettings()
     stages: dict[str, dict[str, Any]] = {}
     sources: list[str] = []
+    erasing: list[str] = []  # ids of removed items that files beside the index may still hold; see index/erasing.py
     normalize_embeddings: bool = False
     match: RecordedMatch | None = None
 
@@ -276,30 +278,29 @@ class Run:
         """
         return self._install(part, write, {needed: self.digest(needed) for needed in built_from})
 
-    def replace(self, part: str, write: Callable[[Path], None], shared: Iterable[str] = ()) -> Path:
+    def replace(
+        self, part: str, write: Callable[[Path], None], shared: Mapping[str, str] | None = None, **facts: Any
+    ) -> Path:
         """Publish a changed version of a part, if neither it nor what it was built from has changed meanwhile.
 
-        write: fills an empty folder with the files that are new. shared: files of the present version that stay; they
-        are linked, not copied. The present version is kept for readers that have just read the manifest; versions
-        before it are deleted.
+        write: fills an empty folder with the files that are new. shared: names that files of the present version have
+        in the new one -> their present names; they are linked, not copied. facts: set in the manifest in the same step.
         Raises UserError if another process has published one of these parts since this object was made.
         """
-        return self._install(part, write, self._part(part)["built_from"], shared, self._part(part))
+        return self._install(part, write, self._part(part)["built_from"], shared or {}, self._part(part), facts)
 
     def _install(
         self,
         part: str,
         write: Callable[[Path], None],
         built_from: dict[str, str],
-        shared: Iterable[str] = (),
+        shared: Mapping[str, str] = MappingProxyType({}),
         present: dict[str, Any] | None = None,
+        facts: Mapping[str, Any] = MappingProxyType({}),
     ) -> Path:
         """present: the entry that the manifest must still have for this part; None: whatever it has is replaced."""
         assert part in PARTS + EXTRAS, part
         unfinished = ""  # the folder that is renamed, until the manifest names it
-        versions = rf"{part}-[0-9a-f]{{8}}"
-        if present:
-            self._sweep(versions, present["folder"])  # not at the end: a kill there would leave it to a later change
         try:
             with disk_errors_explained(self.path), written_aside(self.path / part, folder=True) as aside:
                 write(aside)
@@ -308,9 +309,9 @@ class Run:
                     if (aside / name).stat().st_nlink == 1:  # safetensors makes files that only their owner can read
                         (aside / name).chmod(aside.stat().st_mode & 0o666)
                     fsync(aside / name)
-                for name in shared:
-                    link_or_copy(self.path / present["folder"] / name, aside / name)
-                    files[name] = present["files"][name]
+                for name, before in shared.items():
+                    link_or_copy(self.path / present["folder"] / before, aside / name)
+                    files[name] = present["files"][before]
                 digest = digest_of(files)
                 folder = self.path / f"{part}-{digest[:8]}"
                 entry = {"folder": folder.name, "digest": digest, "files": files, "built_from": built_from}
@@ -323,12 +324,13 @@ class Run:
                         aside.rename(folder)
                         unfinished = folder.name
                     manifest["parts"][part] = entry
+                    manifest.update(facts)
         except BaseException:
             self._sweep(re.escape(unfinished))
             raise
         self.manifest["parts"][part] = entry
-        if not present:
-            self._sweep(versions)
+        self.manifest.update(facts)
+        self._sweep(rf"{part}-[0-9a-f]{{8}}")
         return folder
 
     def _check_unchanged(self, parts: dict[str, Any], part: str, present: dict[str, Any]) -> None:
@@ -340,6 +342,13 @@ class Run:
                 f"another process has published a new {' and '.join(changed)} of {self.path} meanwhile; "
                 "nothing was changed, try again"
             )
+
+    def drop(self, part: str) -> None:
+        """Go without a part from now on."""
+        with self.changing() as manifest:
+            manifest["parts"].pop(part, None)
+        self.manifest["parts"].pop(part, None)
+        self.sweep(part)
 
     def record(self, **facts: Any) -> None:
         """Set facts (collection, preset, settings, …) in the manifest."""
@@ -359,13 +368,19 @@ class Run:
             yield manifest
             write_json(self.path / "manifest.json", manifest)
 
-    def _sweep(self, unwanted: str, kept: str = "") -> None:
+    def sweep(self, part: str) -> None:
+        """Delete the versions of a part that the manifest no longer names and no one reads; cheap if there are none."""
+        present = self._read()["parts"].get(part, {}).get("folder")
+        if is_run(self.path) and any(folder.name != present for folder in self.path.glob(f"{part}-*")):
+            self._sweep(rf"{part}-[0-9a-f]{{8}}")
+
+    def _sweep(self, unwanted: str) -> None:
         """Delete what processes that are gone have left, and folders that no one reads.
 
-        unwanted: pattern of the names of folders; those that the manifest names stay, and so does `kept`.
+        unwanted: pattern of the names of folders; those that the manifest names stay.
         """
         with suppress(OSError, UserError), manifest_lock(self.path):
-            named = {entry["folder"] for entry in self._read()["parts"].values()} | {kept}
+            named = {entry["folder"] for entry in self._read()["parts"].values()}
             for folder in self.path.iterdir():
                 if TEMPORARY.fullmatch(folder.name) or (
                     re.fullmatch(unwanted, folder.name) and folder.name not in named

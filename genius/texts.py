@@ -7,9 +7,12 @@ MAX_WORD = 1_000  # characters: CLIP's merges take quadratic time in a word
 
 
 def normalize_text(text: str) -> str:
-    """The published form of a text: stripped of spaces and quotes, capitalized, with an end mark; empty stays empty."""
+    """The published form of a text: stripped of spaces and quotes, capitalized, with an end mark.
+
+    Empty stays empty; so is what nobody sees, such as a zero-width space.
+    """
     text = text.replace("\r", "").strip().strip('"')
-    if not text:
+    if not any(character.isprintable() and character != " " for character in text):
         return ""
     text = text[0].upper() + text[1:]
     return text if text[-1] in ".?!" else text + "."

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 
+from genius import locks
 from genius.errors import UserError, exit_on_user_error
 from genius.files import remove_folder, reserve_array, write_array, write_text, written_aside
-from genius.locks import ReadLock, deletion_lock, manifest_lock
+from genius.locks import ReadLock, deletion_lock, manifest_lock, write_lock
 from tests.waiting import forked
 
 
@@ -109,6 +110,28 @@ def test_a_folder_is_unused_once_the_last_read_lock_is_gone(tmp_path):
     gc.collect()
     with deletion_lock(tmp_path) as free:
         assert free
+
+
+def test_on_a_disk_without_locks_nothing_that_may_be_in_use_is_deleted_and_the_log_says_it_once(
+    tmp_path, monkeypatch, caplog
+):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    locks._say_there_are_no_locks.cache_clear()
+    left = tmp_path / f".index.{'a' * 32}"
+    left.mkdir()
+    for _ in range(2):
+        with deletion_lock(tmp_path) as free:
+            assert not free
+        with written_aside(tmp_path / "index", folder=True) as aside:
+            assert aside.exists() and left.exists()
+        assert not aside.exists()
+        with manifest_lock(tmp_path), write_lock(tmp_path):
+            ReadLock(tmp_path).release()
+    assert [record.message for record in caplog.records] == [caplog.records[0].message]
+    assert caplog.records[0].message.startswith("this disk has no locks (No locks available): change a run on it from")
 
 
 def test_a_released_lock_is_gone_although_a_forked_child_has_the_same_open_file(tmp_path):

@@ -1,5 +1,6 @@
 """What is installed: the wheel holds all that serves and trains, and `genius` starts it from any folder."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -91,6 +92,17 @@ def test_the_help_of_a_command_says_the_name_under_which_it_was_called(name, cap
 
 def test_requirements_are_those_of_the_package_and_its_extras():
     listed = (ROOT / "requirements.txt").read_text().splitlines()
-    extras = PROJECT["optional-dependencies"].values()
-    declared = [*PROJECT["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    extras = PROJECT["optional-dependencies"]
+    wanted = [each for name, extra in extras.items() if name != "heic" for each in extra]
+    declared = [*PROJECT["dependencies"], *wanted]
     assert sorted(line.partition("#")[0].strip() for line in listed) == sorted(declared)
+
+
+def test_wherever_torch_comes_from_the_index_for_cpus_torchvision_does_too():
+    """That of PyPI needs the CUDA libraries of PyPI's torch, or it cannot be imported."""
+    workflows = (ROOT / ".github/workflows").glob("*.yml")
+    for file in (ROOT / "README.md", *workflows):
+        installs = re.findall(r"pip install (.*) --index-url \S+/whl/cpu\b", file.read_text())
+        assert installs == ["torch torchvision"], file
+    declared = {re.split(r"\W", requirement)[0] for requirement in PROJECT["dependencies"]}
+    assert {"torch", "torchvision"} <= declared

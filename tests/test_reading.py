@@ -142,6 +142,9 @@ def test_an_error_without_a_text_is_named_by_its_type():
         ("", ""),
         (" \r\n ", ""),
         ('""', ""),
+        ("\u200b", ""),
+        ("\u2060 \ufeff\u200d", ""),
+        ("👩\u200d👧", "👩\u200d👧."),
         ("two\r lines", "Two lines."),
     ],
 )

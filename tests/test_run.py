@@ -170,17 +170,25 @@ def test_a_folder_that_somebody_reads_stays_until_a_later_change(run):
     assert not old.exists() and len(list(run.path.glob("encoder-*"))) == 1
 
 
-def test_a_changed_version_of_a_part_shares_files_and_keeps_the_version_before(run):
+def test_a_changed_version_of_a_part_shares_files_and_the_version_before_goes_with_its_reader(run):
     def two_files(folder):
         (folder / "a").write_text("a")
         (folder / "b").write_text("b")
 
     first = run.publish("index", two_files, ("encoder",))
-    second = run.replace("index", lambda folder: (folder / "b").write_text("B"), ["a"])
-    assert (second / "a").stat().st_ino == (first / "a").stat().st_ino and first.exists()
-    assert Run(run.path).manifest["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")}
-    third = run.replace("index", lambda folder: (folder / "b").write_text("BB"), ["a"])
-    assert {folder.name for folder in run.path.glob("index-*")} == {second.name, third.name}
+    reader, before = ReadLock(first), (first / "a").stat().st_ino
+    second = run.replace("index", lambda folder: (folder / "b").write_text("B"), {"c": "a"}, note="changed")
+    assert (second / "c").stat().st_ino == before and first.exists()
+    now = Run(run.path).manifest
+    assert now["parts"]["index"]["built_from"] == {"encoder": run.digest("encoder")} and now["note"] == "changed"
+    third = run.replace("index", lambda folder: (folder / "b").write_text("BB"), {"a": "c"})
+    assert {folder.name for folder in run.path.glob("index-*")} == {first.name, third.name}
+    reader.release()
+    run.sweep("index")
+    assert list(run.path.glob("index-*")) == [third] and (third / "a").stat().st_ino == before
+    (run.path / "manifest.json").unlink()
+    run.sweep("index")
+    assert third.exists()  # a lost manifest names nothing
 
 
 @pytest.mark.parametrize("part", ["index", "encoder"])

@@ -95,7 +95,7 @@ def new_encoder(settings: EncoderSettings) -> Encoder:
             raise UserError("set encoder.image_tower and encoder.text_tower, both or neither")
         encoder = Encoder.from_towers(settings.image_tower, settings.text_tower, settings.towers)
         if settings.towers.bridge and "bridge" not in encoder.config.model:
-            print("encoder: the image tower has no classifier whose classes have names, so there is no class bridge")
+            print("encoder: the image tower does not say that its classes are of ImageNet, so there is no class bridge")
         return encoder
     if settings.architecture == SHIPPED:
         return Encoder.load(photo_run().folder("encoder"))

@@ -92,6 +92,17 @@ def train(arguments: Arguments) -> None:
     )
 
 
+def candidate_features(run: Run, collection: Collection, encoder: Encoder, arguments: Arguments) -> FeatureFiles:
+    """The features of the candidates; they are computed if the run lacks them, as after items were removed."""
+    candidates = CandidateTable.read(collection)
+    source = facts(run, candidates.content_digest, arguments.settings.seed)
+    inputs = (EncoderInput(item.image, [item.text]) for item in collection.all_candidates())
+    opener = partial(open_item_image, collection, max_side=enough_pixels(encoder.config.preprocess))
+    folder, batch = run.path / "features" / "candidates", arguments.settings.features.batch
+    given = source, inputs, len(candidates), 1, encoder, opener, batch, arguments.workers, EncoderFeatureCache()
+    return fill_files(folder, *given)[0]
+
+
 def fill_files(
     folder: Path,
     source: str,

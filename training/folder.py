@@ -2,6 +2,7 @@
 
     python -m training.folder FOLDER... RUN
     python -m training.folder FOLDER... RUN --train
+    python -m training.folder FOLDER... RUN --watch
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained laion2b_s34b_b79k
     python -m training.folder FOLDER... RUN --model ViT-B-32 --pretrained weights.safetensors
     python -m training.folder FOLDER... RUN --model hf-hub:OWNER/REPOSITORY
@@ -13,27 +14,31 @@ the encoder is any open_clip model, and the IDs are k-means codes of its embeddi
 With --train, models of the folders' own are trained, too (own_models.py), and kept if they find more.
 
 The folders become a collection in RUN/collection/NAME, as `python -m genius.collections` makes it. Its items become
-searchable a thousand at a time. A killed command resumes where it stopped when you run it again. Later the same command
-reads the folders again: what was added, changed or deleted there is so in the run, too, without training. Then the
-collection is built anew beside the old one, where candidates of the same content keep their ids, and takes its place;
-and the index gets the items that it lacks, and loses those that are gone.
+searchable part by part. A killed command resumes where it stopped when you run it again. Later the same command reads
+the folders again: what was added, changed or deleted there is so in the run, too, without training. Then the collection
+is built anew beside the old one, where candidates of the same content keep their ids, and takes its place; and the
+index gets the items that it lacks, and loses those that are gone. What was removed from the run by hand stays removed,
+though its file is still there. With --watch the command stays, and takes in what changes until Ctrl+C; a server of the
+run follows.
 """
 
 import argparse
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import torch
 
-from genius.collections.building import build, named
+from genius.collections.building import build, named, named_apart
 from genius.collections.draft import Content
 from genius.collections.keys import id_key, key_dataset, key_id
 from genius.collections.layout import FILES
 from genius.collections.listing import USED, Folder, read_reports
 from genius.collections.mbeir import Collection
+from genius.collections.removal import erase_removed
 from genius.collections.sources import read_source
 from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
@@ -45,10 +50,12 @@ from genius.files import disk_errors_explained, link_files, remove_folder, sha25
 from genius.index import update
 from genius.index.item_source import ItemSource
 from genius.index.store import PART, Index
+from genius.locks import write_lock
 from genius.models.encoder import MODEL_SOURCES, Encoder
+from genius.reading import one_line
 from genius.run import BUILT_FROM, Run
 from training import ranker, reader
-from training.block_index import index_in_blocks
+from training.block_index import INDEXED, index_in_blocks
 from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
 from training.distributed import barrier, broadcast_object, default_workers, init_distributed, is_main
@@ -56,11 +63,12 @@ from training.own_models import train_own_models
 from training.pairs import CandidateTable
 from training.presets import LINKED, SHIPPED, SMALL, embedding_dim, photo_run, reads_apart, settings_for
 from training.settings import with_changes, with_stage_changes, with_values
-from training.stage import RESUME, is_done, only_trainer, run_stage
+from training.stage import RESUME, OtherSettings, is_done, only_trainer, run_stage
 from training.vectors import READ, index_vectors
 
 COLLECTION = "collection"
 ROWS = 4096  # of the index, read together
+EVERY, REST = 3.0, 60.0  # seconds between two looks at watched folders; of rest after an error
 CPU_BATCH = 16  # inputs: convolutions over few images stay in the processor's cache, and need little memory
 
 
@@ -73,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     weights = "weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file"
     parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help=weights)
     parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
+    follow = "then look for changes every few seconds, and take them in, until Ctrl+C"
+    parser.add_argument("--watch", action="store_true", help=follow)
     vectors = "embeddings that you have, .npy or .parquet; FOLDER: a table of their items; --model: what made them"
     parser.add_argument("--vectors", type=Path, metavar="FILE", help=vectors)
     add_seed(parser, "all random choices")
@@ -81,6 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if not options.sources and not options.vectors:
         parser.error("name a FOLDER and the RUN to make")
+    if options.vectors and options.watch:
+        parser.error("--watch follows folders, and not --vectors; run the command again when they have changed")
     if options.vectors and (options.train or options.set):
         parser.error("nothing is trained of --vectors, so --train and --set are of no use")
     if options.pretrained and not options.model:
@@ -90,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"--model {options.model} needs --pretrained TAG or FILE; open_clip lists its tags with: "
             'python -c "import open_clip; print(open_clip.list_pretrained())"'
         )
+    named_apart(options.sources, options.run)
     device = init_distributed(options.device)
     if options.vectors:
         with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
@@ -102,11 +115,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     check_changes(options.set, options.train)
     with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
         is_new = make_searchable(options.sources, arguments, options.set, options.train)
+    load = cache(partial(update.Models.load, options.run, arguments.device))
     if is_main() and not is_new:
-        with disk_errors_explained(options.run, RESUME):
-            renew(Run(options.run), options.sources, arguments.collection, arguments.device)
+        for line in renew(options.run, options.sources, arguments.collection, load):
+            print(line, flush=True)
     barrier()
     print_done(options.run)
+    if options.watch and is_main():
+        watch(options.run, options.sources, arguments.collection, load)
 
 
 def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:
@@ -149,23 +165,22 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     if is_main():
         restore(arguments.collection)
     barrier()
-    read = {}
+    now, read = "", {}
     if not arguments.collection.exists():  # refuses a mistyped folder while the run is as yet of no source
+        now = state(sources)  # before they are read: the next run finds what arrives meanwhile
         read = {source: read_source(source) for _, source in map(named, sources)}
     is_new = bool(read)
     record_sources(Run(path), sources)
     try:
         encoded = is_done("encoder", arguments)
-    except UserError as error:
-        if "other settings" not in str(error):
-            raise
+    except OtherSettings:
         raise UserError(
             f"{path} was made with another --model, --pretrained or --seed; give the same ones, or name another RUN"
         ) from None
     if not broadcast_object(encoded):  # first, to refuse a model before images are copied
         run_stage("encoder", publish_encoder, arguments)
     if is_main() and is_new:
-        Run(path).record(**{READ: state(sources)})
+        Run(path).record(**{READ: now, INDEXED: None})
         for row in build(sources, arguments.collection, read=read.__getitem__):
             print(row, flush=True)
     barrier()
@@ -273,61 +288,93 @@ def state(sources: Sequence[str]) -> str:
     """Names, sizes and times of all files of the sources, as a checksum."""
     files = []
     for name, source in map(named, sources):
-        folder = source if source.is_dir() else source.parent  # of a table
+        folder = source.parent if source.is_file() else source  # a file is a table
         files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
     return files_stamp(files)
 
 
-def renew(run: Run, sources: Sequence[str], root: Path, device: str) -> None:
-    """Bring the collection at `root` and the index up to date with the sources, if their files have changed."""
-    now = state(sources)
+def watch(path: Path, sources: Sequence[str], root: Path, load: Callable[[], update.Models]) -> None:
+    """Take in what changes in the sources, until this process is stopped; one line for each change, or error.
+
+    A change counts once the files have stayed as they are for EVERY seconds: they may be copied slowly.
+    """
+    print(f"watching {', '.join(sources)}; Ctrl+C ends it", flush=True)
+    seen, rest = "", 0.0  # rest: until when nothing is tried again, after an error
+    while True:
+        time.sleep(EVERY)
+        try:
+            before, seen = seen, state(sources)
+            if seen != before:
+                rest = 0.0
+            elif time.monotonic() >= rest:
+                for line in [*renew(path, sources, root, load)][-1:]:
+                    print(f"{time.strftime('%X')} {line}", flush=True)
+        except Exception as error:  # whatever it was: the next change may end it
+            sentence = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {one_line(error)}"
+            print(f"{time.strftime('%X')} error: {sentence}", flush=True)
+            rest = time.monotonic() + REST
+
+
+def renew(path: Path, sources: Sequence[str], root: Path, load: Callable[[], update.Models]) -> Iterator[str]:
+    """Bring the collection at `root` and the index up to date with the sources, if their files have changed.
+
+    Yields what to print; the last line says what has changed. load: gives the models of the run.
+    """
+    run, now = Run(path), state(sources)
     if run.manifest.get(READ) == now:
         return
-    print("the folders have changed since they were read; reading them again", flush=True)
-    aside = root.with_name(root.name + ".new")
-    remove_folder(aside)
-    rows = build(sources, aside, known=_numbers(Collection(root)))
-    before, after = _pictures(root), _pictures(aside)
-    for row in rows:
-        print(row, flush=True)
-    remove_folder(old_of(root))
-    root.rename(old_of(root))
-    aside.rename(root)
-    remove_folder(old_of(root))
-    if run.manifest["settings"]["encoder"]["architecture"] == SHIPPED:
-        link_ranker(run, Collection(root))
-    _update_index(run, Collection(root), len(sources), device)
-    new, gone = after.keys() - before.keys(), before.keys() - after.keys()
-    changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
-    print(f"pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone", flush=True)
-    run.record(**{READ: now})
+    with disk_errors_explained(path, RESUME), write_lock(root.parent):  # another process may be watching
+        yield "the folders have changed since they were read; reading them again"
+        aside = root.with_name(root.name + ".new")
+        remove_folder(aside)
+        rows = build(sources, aside, known=_numbers(Collection(root)))
+        before = _pictures(root)
+        yield from map(str, rows)
+        with write_lock(path):  # nothing is removed between these lines
+            again, after = erase_removed(aside), _pictures(aside)
+            remove_folder(old_of(root))
+            root.rename(old_of(root))
+            aside.rename(root)
+        remove_folder(old_of(root))
+        if again:
+            yield f"{again:,} items stay out, which were removed from the run before"
+        if run.manifest["settings"]["encoder"]["architecture"] == SHIPPED:
+            link_ranker(run, Collection(root))
+        items = _update_index(run, Collection(root), len(sources), load())
+        new, gone = after.keys() - before.keys(), before.keys() - after.keys()
+        changed = sum(before[file] != after[file] for file in before.keys() & after.keys())
+        run.record(**{READ: now})
+        yield f"{items}; pictures: {len(new):,} new, {changed:,} changed, {len(gone):,} gone"
 
 
 def restore(root: Path) -> None:
     """After a kill between two renamings, give the collection its place again."""
-    if not root.exists() and old_of(root).exists():
-        old_of(root).rename(root)
+    if old_of(root).exists():
+        with write_lock(root.parent):  # else another process is between them
+            if not root.exists():
+                old_of(root).rename(root)
 
 
 def old_of(root: Path) -> Path:
     return root.with_name(root.name + ".old")
 
 
-def _update_index(run: Run, collection: Collection, datasets: int, device: str) -> None:
+def _update_index(run: Run, collection: Collection, datasets: int, models: update.Models) -> str:
     source = ItemSource(collection.all_candidates, collection.image_path)
-    added = update.add(run.path, lambda dataset: source, update.Models.load(run.path, device))
+    added = update.add(run.path, lambda dataset: source, models)
     wanted = {id_key(item.id) for item in collection.all_candidates()}
-    index = Index.load(Run(run.path).folder(PART))
-    ids = (
-        item.id for start in range(0, index.n, ROWS) for item in index.items(range(start, min(start + ROWS, index.n)))
-    )
-    gone = [key for key in map(id_key, ids) if key_dataset(key) < datasets and key not in wanted]
+    gone = [key for key in map(id_key, _ids(run)) if key_dataset(key) < datasets and key not in wanted]
     if gone:
         update.remove(run.path, map(key_id, gone))
-    print(
-        f"items: {added.new:,} new, {len(gone):,} gone"
-        + f", {added.duplicate:,} copies of others" * bool(added.duplicate)
-    )
+    copies = f", {added.duplicate:,} copies of others" if added.duplicate else ""
+    return f"items: {added.new:,} new, {len(gone):,} gone{copies}"
+
+
+def _ids(run: Run) -> Iterator[str]:
+    """The ids of the index, which is let go at the end."""
+    index = Index.load(Run(run.path).folder(PART))
+    for start in range(0, index.n, ROWS):
+        yield from (item.id for item in index.items(range(start, min(start + ROWS, index.n))))
 
 
 def _numbers(collection: Collection) -> dict[int, dict[Content, int]]:

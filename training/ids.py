@@ -5,7 +5,7 @@
 TABLE names items and their codes (genius/metrics/codebook.py): RQ-VAE, hierarchical k-means, any numbers. It names them
 as RUN does, or by the `id` of the table that RUN was made from; a .npy file has the rows of RUN. NEW shares encoder and
 items with RUN. Its IDs have no codewords, so nothing can be scanned, added, or compared by geometry. The decoder learns
-from the queries of RUN, if it was trained on any, or else from every item as its own query.
+from the queries of RUN that ask for an item, if it was trained on any, or else from every item as its own query.
 
 Shapes: n items, M levels, q queries.
 """
@@ -19,13 +19,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from genius.collections.mbeir import Collection
+from genius.collections.layout import MIN_QUERIES
 from genius.commands import command_parser
 from genius.errors import UserError
 from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, link_files
+from genius.index.check import COMPACT
+from genius.index.layout import ROW_FILES
 from genius.index.store import PART, Index, load_index
-from genius.index.update import ROW_FILES
 from genius.index.writing import write_rows
 from genius.metrics.codebook import health, read_ids
 from genius.models.absent import NoCodewords, NoCodewordsConfig
@@ -36,6 +37,7 @@ from genius.trie.ids import pack
 from training import decoder
 from training.block_index import embedding_as_it_is
 from training.checkpoint import fingerprint
+from training.class_pictures import training_collection
 from training.command_line import add_set_argument, print_done
 from training.decoder import TargetIDs
 from training.distributed import run_alone
@@ -84,13 +86,15 @@ def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: i
     write = partial(write_index_of, run.folder(PART), index, codes, sizes)
     new.publish(PART, write, ("encoder", "fusion", "quantizer"))
 
-    data, val, rows = query_sets(run, new, index) or item_sets(index, seed)
+    asked = query_sets(run, new, index)
+    if not asked:
+        print("the decoder learns from every item as its own query", flush=True)
+    data, val = asked or item_sets(index, seed)
     settings = settings_for(replace(SMALL, seed=seed), index.config.dim, index.n, len(data.pairs))
     shape = {"levels": len(sizes), "sizes": sizes, "geometry": False}
-    learning = {"decoder": shape, "decoder_weights": (1.0,), "self_queries": rows is not None}
+    learning = {"decoder": shape, "decoder_weights": (1.0,), "self_queries": asked is not None}
     settings = with_stage_changes(with_values(settings, {"decoder": learning}), *changes).decoder
-    by_candidate = codes if rows is None else codes[rows]
-    targets = TargetIDs(by_candidate, None, new.digest("fusion"), origin)
+    targets = TargetIDs(codes, None, new.digest("fusion"), origin)
     model, checkpoints = decoder.fit(new, data, val, targets, settings, seed, device)
     draw_vectors(new, table.stem, seed)
     new.publish("decoder", partial(model.save, half=settings.half), ("quantizer",))
@@ -120,51 +124,76 @@ def codes_of_items(table: Path, index: Index) -> np.ndarray:
 
 
 def write_index_of(source: Path, index: Index, codes: np.ndarray, sizes: tuple[int, ...], folder: Path) -> None:
-    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked."""
+    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked.
+
+    Raises UserError for an older run that still holds removed items.
+    """
+    if index.config.removed:
+        raise UserError(f"{source.parent} still holds removed items; erase them: {COMPACT}")
     link_files(source, folder, left_out=ROW_FILES)
-    config = replace(index.config, code_sizes=sizes)
-    write_rows(folder, config, pack(codes, sizes), index.modalities, None, index.places.kept)
+    write_rows(folder, replace(index.config, code_sizes=sizes), pack(codes, sizes), index.modalities, None)
 
 
-Sets = tuple[FeatureSet, FeatureSet, np.ndarray | None]  # training, validation, and the item of each candidate
-
-
-def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
-    """The queries that the run was trained on; None if there are none, or not every candidate of theirs is an item."""
-    if not (run.path / "features" / "train" / "progress.json").exists():
-        return None
-    collection, seed = Collection(Path(run.manifest["collection"])), recorded_settings(run).seed
-    candidates = CandidateTable.read(collection)
-    rows = candidates.rows([item.id for item in index.items(range(index.n))])
-    if len(candidates) != index.n or (rows < 0).any():
-        return None
-    share_features(run, new.path)
-    data, val = (FeatureSet.read(new, collection, candidates, split, seed) for split in SPLITS)
-    fusion = embedding_as_it_is(index.config.dim)
-    for files in (data.candidate_files, data.query_files, val.query_files):
-        files.fuse(fusion, new.digest("fusion"))
-    return data, val, np.argsort(rows)
+Sets = tuple[FeatureSet, FeatureSet]  # training, validation; their candidates are the items
 
 
 @dataclass(frozen=True)
 class Vectors:
     """Embeddings in place of FeatureFiles."""
 
-    embedding: np.ndarray  # (n, d)
-    phrasings: int = 1
+    embedding: np.ndarray  # (n, p, d)
+
+    @property
+    def phrasings(self) -> int:
+        return self.embedding.shape[1]
 
     @property
     def progress(self) -> dict[str, str]:
         return {"facts": checksum(self.embedding)}
 
     def fused(self, digest: str) -> np.ndarray:
-        """(n, 1, d)."""
-        return self.embedding[:, None]
+        """(n, p, d)."""
+        return self.embedding
+
+
+def query_sets(run: Run, new: Run, index: Index) -> Sets | None:
+    """The queries that the run was trained on, with those targets that are items; None if there are too few.
+
+    Says so if items and candidates differ. Raises UserError if the features of the queries do not fit the collection.
+    """
+    if not (run.path / "features" / "train" / "progress.json").exists():
+        return None
+    settings = recorded_settings(run)
+    collection = training_collection(Path(run.manifest["collection"]), settings, run)
+    candidates = CandidateTable.read(collection)
+    rows = candidates.rows([item.id for item in index.items(range(index.n))])  # (n,)
+    common = np.flatnonzero(rows >= 0)
+    item_of = np.full(len(candidates), -1)
+    item_of[rows[common]] = common
+    share_features(run, new.path)
+    fusion, digest = embedding_as_it_is(index.config.dim), new.digest("fusion")
+    items = CandidateTable(np.arange(index.n), index.modalities)
+    vectors = Vectors(np.asarray(index.embeddings)[:, None])
+    sets, asked = [], 0
+    for split in SPLITS:
+        known = FeatureSet.read(new, collection, candidates, split, settings.seed)
+        known.query_files.fuse(fusion, digest)
+        pairs, kept = known.pairs.among(item_of)
+        sets.append(FeatureSet(items, pairs, Vectors(known.query_files.fused(digest)[kept]), vectors))
+        asked += len(known.pairs)
+    if not len(common) == len(candidates) == index.n:
+        print(
+            f"{run.path} was trained on {len(candidates):,} candidates and has {index.n:,} items, {len(common):,} of "
+            f"them in common: {sum(len(each.pairs) for each in sets):,} of {asked:,} queries ask for these",
+            flush=True,
+        )
+    data, val = sets
+    return None if min(len(data.pairs), len(val.pairs)) < MIN_QUERIES else (data, val)
 
 
 def item_sets(index: Index, seed: int) -> Sets:
     """Every item as its own query, and some of them to choose the epoch."""
-    vectors = np.asarray(index.embeddings)
+    vectors = np.asarray(index.embeddings)[:, None]
     candidates = CandidateTable(np.arange(index.n), index.modalities)
 
     def of(rows: np.ndarray) -> FeatureSet:
@@ -174,7 +203,7 @@ def item_sets(index: Index, seed: int) -> Sets:
         return FeatureSet(candidates, pairs, Vectors(vectors[rows]), Vectors(vectors))
 
     everything = np.arange(index.n)
-    return of(everything), of(np.random.default_rng(seed).permutation(everything)[:VALIDATED]), None
+    return of(everything), of(np.random.default_rng(seed).permutation(everything)[:VALIDATED])
 
 
 def checksum(array: np.ndarray) -> str:

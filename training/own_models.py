@@ -2,10 +2,10 @@
 
 They are trained in RUN/own, from the features that the run has, while the run stays as it is. Folders without texts
 have no queries to learn from, so queries are generated (pseudo_queries.py). At the end both kinds of models search for
-the same held-out queries.
+the same queries: those for validation choose, those of the test split tell what was gained.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from genius.collections.layout import MIN_QUERIES
 from genius.collections.mbeir import Collection
 from genius.errors import UserError
-from genius.evaluation.queries import BATCH, read_queries
+from genius.evaluation.queries import BATCH, QuerySet, read_queries
 from genius.files import link_files, remove_folder
 from genius.index.store import Index
 from genius.models.encoder import Encoder
@@ -25,15 +25,15 @@ from genius.search.engine import Engine
 from training import features, ranker
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
-from training.pairs import CandidateTable
 from training.pseudo_queries import check_images, write_pseudo_queries
 from training.stage import STAGES, is_done, run_stage
 
 SIDE = "own"  # in the run, while they are trained
 PSEUDO_QUERIES = "pseudo_queries"  # in a manifest: whether they are complete
-COMPARED = "own_models"  # in a manifest: hit rates of the models before, and of the folders' own
+COMPARED = "own_models"  # in a manifest: by split, hit rates of the models before, and of the folders' own
+CHOOSING = "val"  # split whose queries choose between them
 TRAINED = ("quantizer", "decoder", "index")
-PER_ROW = 300  # held-out queries of each benchmark row
+PER_ROW = 300  # queries of each benchmark row
 K = 5
 FIRST = SearchOptions(k=K)
 
@@ -58,8 +58,7 @@ def train_own_models(arguments_for: Callable[[int], Arguments]) -> None:
         if is_main():
             compare(Run(path), side, collection, arguments.device)
     if is_main() and side.exists():
-        compared = Run(path).manifest[COMPARED]
-        if compared["own"] > compared["before"]:
+        if is_better(Run(path).manifest[COMPARED]):
             adopt(Run(path), Run(side))
         remove_folder(side)
     barrier()
@@ -91,11 +90,10 @@ def why_not(collection: Collection, run: Run) -> UserError | None:
 def generate_queries(collection: Collection, arguments: Arguments) -> None:
     """Generate queries from the features of the candidates."""
     run, settings = Run(arguments.run), arguments.settings
+    encoder = Encoder.load(run.folder("encoder")).for_inference().to(arguments.device)
+    candidates = features.candidate_features(run, collection, encoder, arguments)
     if is_main():
         run.record(**{PSEUDO_QUERIES: False})
-        digest = CandidateTable.read(collection).content_digest
-        candidates = features.finished_features(run, "candidates", digest, settings.seed)
-        encoder = Encoder.load(run.folder("encoder")).to(arguments.device)
         write_pseudo_queries(collection, encoder, candidates.embedding, settings.seed, settings.features.batch)
         run.record(**{PSEUDO_QUERIES: True})
     barrier()
@@ -119,26 +117,43 @@ def train_aside(arguments: Arguments, side: Path) -> None:
 
 
 def compare(run: Run, side: Path, collection: Collection, device: str) -> None:
-    """Record and print what the models of the run and those aside find of the held-out queries."""
-    before, own = (held_out_hits(path, collection, device) for path in (run.path, side))
-    run.record(**{COMPARED: {"before": float(before.mean()), "own": float(own.mean()), "queries": len(own)}})
-    verdict = "are used" if own.mean() > before.mean() else "gain nothing and are left out"
-    print(
-        f"hit@{K} of {len(own):,} held-out queries: {before.mean():.1%} without training, {own.mean():.1%} by models "
-        f"of the folders' own, which {verdict}"
-    )
+    """Record and print what the models of the run and those aside find of the queries of each split.
+
+    Validation queries choose between them; test queries, if there are any, only tell what the chosen ones are worth.
+    """
+    before, own = (hits(path, collection, device) for path in (run.path, side))
+    rates = {split: {"before": float(before[split].mean()), "own": float(own[split].mean())} for split in own}
+    run.record(**{COMPARED: rates})
+    verdict = "which are used" if is_better(rates) else "which gain nothing and are left out"
+    for split, kind, end in ((CHOOSING, "validation", f", {verdict}"), ("test", "held-out", "")):
+        if split in rates:
+            found = rates[split]
+            print(
+                f"hit@{K} of {len(own[split]):,} {kind} queries: {found['before']:.1%} without training, "
+                f"{found['own']:.1%} by models of the folders' own{end}"
+            )
 
 
-def held_out_hits(run: Path, collection: Collection, device: str) -> np.ndarray:
-    """(q,) bool: a target of the query is among the first K results, as they are served."""
-    engine = Engine.load(run, device)
-    split = "test" if next(collection.queries("test"), None) else "val"
-    hits = []
-    for asked in read_queries(collection, engine.index, split, limit=PER_ROW, seed=0):
-        results = (result for batch in asked.opened(collection, BATCH) for result in engine.search(batch, FIRST))
-        for query, result in zip(asked.queries, results, strict=True):
-            hits.append(any(hit.item.id in query.positives for hit in result.hits))
-    return np.array(hits)
+def is_better(rates: dict[str, dict[str, float]]) -> bool:
+    """Whether the folders' own models are chosen. rates: by split, what both kinds of models find."""
+    return rates[CHOOSING]["own"] > rates[CHOOSING]["before"]
+
+
+def hits(run: Path, collection: Collection, device: str) -> dict[str, np.ndarray]:
+    """(q,) bool by split: a target of the query is among the first K results, as they are served."""
+    engine, found = Engine.load(run, device), {}
+    for split in (CHOOSING, "test"):
+        if next(collection.queries(split), None):
+            sets = read_queries(collection, engine.index, split, limit=PER_ROW, seed=0)
+            found[split] = np.array([hit for asked in sets for hit in hits_of(asked, collection, engine)])
+    return found
+
+
+def hits_of(asked: QuerySet, collection: Collection, engine: Engine) -> Iterator[bool]:
+    """Whether a target of each query is among the first K results."""
+    results = (result for batch in asked.opened(collection, BATCH) for result in engine.search(batch, FIRST))
+    for query, result in zip(asked.queries, results, strict=True):
+        yield any(hit.item.id in query.positives for hit in result.hits)
 
 
 def adopt(run: Run, side: Run) -> None:

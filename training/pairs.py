@@ -6,7 +6,7 @@ Shapes: q queries, n candidates, p positives of all queries, b batch.
 import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -166,9 +166,20 @@ class Pairs:
 
     def select_rows(self, row_names: Sequence[str]) -> "Pairs":
         """The queries of these benchmark rows alone, or all if none is named. Raises UserError as `row_mask` does."""
-        if not row_names:
-            return self
-        queries = np.flatnonzero(self.row_mask(row_names))
+        return self.subset(np.flatnonzero(self.row_mask(row_names))) if row_names else self
+
+    def among(self, numbers: np.ndarray) -> tuple["Pairs", np.ndarray]:
+        """The queries with a positive that is kept, with those alone; and which queries (·,) these are.
+
+        numbers: of each candidate row, its new one; −1: it is not kept.
+        """
+        owner, positives = np.repeat(np.arange(len(self)), np.diff(self.offsets)), numbers[self.positives]
+        counts = np.bincount(owner[positives >= 0], minlength=len(self))
+        kept = replace(self, offsets=np.append(0, counts.cumsum()), positives=positives[positives >= 0])
+        return kept.subset(np.flatnonzero(counts)), np.flatnonzero(counts)
+
+    def subset(self, queries: np.ndarray) -> "Pairs":
+        """These queries (·,) alone."""
         of_queries = (self.texts, self.images, self.instructions)
         texts, images, instructions = ([values[query] for query in queries] for values in of_queries)
         offsets = np.append(0, np.diff(self.offsets)[queries].cumsum())

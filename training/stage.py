@@ -30,6 +30,10 @@ RESUME = "what was finished stays; make room, or change the permissions, and run
 locked_runs: set[Path] = set()  # runs that this process is training
 
 
+class OtherSettings(UserError):
+    """A stage was done with other settings."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage of training: the module of this name in this package, with a function `train` of the arguments."""
@@ -162,17 +166,17 @@ def records_stamp(collection: Path) -> str:
 def is_done(name: str, arguments: Arguments) -> bool:
     """Whether the run has this stage with these settings, and its parts, built from those that the run has now.
 
-    Raises UserError if it has the stage with other settings or of another collection, or if the records of the
-    collection have changed since; the weights of an encoder stay in use then.
+    Raises OtherSettings if it has the stage with other settings, UserError if of another collection, or if the records
+    of the collection have changed since; the weights of an encoder stay in use then.
     """
     run = Run(arguments.run)
     done = run.manifest.get("stages", {}).get(name)
     if done and done["facts"] != facts(name, arguments):
         known, asked = run.manifest["collection"], str(arguments.collection.resolve())
-        made, others = "from another collection or with other settings", "another RUN"
+        kind, made, others = OtherSettings, "from another collection or with other settings", "another RUN"
         if known != asked:
-            made, others = f"from the collection {known}, not {asked}", "that one, or another RUN"
-        raise UserError(
+            kind, made, others = UserError, f"from the collection {known}, not {asked}", "that one, or another RUN"
+        raise kind(
             f"the {name} of {arguments.run} was made {made}; name {others}, or repeat the stage: "
             f"python -m training.{name} COLLECTION RUN"
         )

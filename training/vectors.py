@@ -9,16 +9,20 @@ Shapes: n vectors, d dim.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from genius.collections.arrow import MANIFEST, dataset_batches, unpack
+from genius.collections.removal import remembered
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.collections.vectors import open_vectors, vector_items
 from genius.errors import UserError
 from genius.files import remove_folder, write_array
+from genius.index.erasing import COLLECTIONS, VECTORS, vector_content
+from genius.index.segments import ConcatenatedArray, Vectors
 from genius.index.writing import write_index
 from genius.models.absent import NoEncoder, NoEncoderConfig
 from genius.models.encoder import Encoder
@@ -56,16 +60,22 @@ def index_vectors(
         modalities = np.fromiter((item.modality for item in vector_items(table, n, notes)), np.uint8)
         print(*notes, f"{n:,} vectors of {dim} numbers, each scaled to length 1", sep="\n", flush=True)
         write_array(work / "embedding.npy", (n, dim), np.float16, vectors.normalized())
-        embeddings = np.load(work / "embedding.npy", mmap_mode="r")
+        embeddings: Vectors = np.load(work / "embedding.npy", mmap_mode="r")
+        stays = np.full(n, True)
+        if known := remembered(path / COLLECTIONS):
+            content = map(vector_content, embeddings, vector_items(table, n, []))
+            stays = np.fromiter((each not in known for each in content), dtype=bool, count=n)
+            embeddings, modalities = ConcatenatedArray([embeddings], np.flatnonzero(stays)), modalities[stays]
+            print(f"{n - stays.sum():,} items stay out, which were removed from the run before", flush=True)
         run.publish("encoder", encoder.save)
         publish_codes(run, embeddings, modalities, settings)
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
-        items, image_path = vector_items(table, n, []), table.parent.joinpath if table else None
+        items, image_path = compress(vector_items(table, n, []), stays), table.parent.joinpath if table else None
         write = partial(write_index, items=items, image_path=image_path, instructions=[])
         publish_index(run, write, quantizer, embeddings, embeddings, modalities)
     remove_folder(work)
     draw_vectors(run, file.stem, seed)
-    run.record(**{READ: now}, collection=str(file.resolve()), preset="vectors")
+    run.record(**{READ: now}, collection=str(file.resolve()), preset=VECTORS)
 
 
 def encoder_for(model: str, weights: str, file: Path, dim: int) -> Encoder | NoEncoder:

@@ -1,21 +1,34 @@
-"""Find the pictures among files and in the ZIPs among them, of which nothing is believed: neither names nor sizes."""
+"""Unpack archives, of which nothing is believed, neither names nor sizes: the ZIPs that a visitor sends, and the ZIP
+and TAR files of a source, as webdataset has them."""
 
 import re
+import shutil
+import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import FileIO
 from pathlib import Path, PurePosixPath
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from genius.collections.images import MAX_BYTES
-from genius.collections.listing import HIDDEN, UNREADABLE, FileReport, is_hidden, other_than_picture
+from genius.collections.images import PAGE
+from genius.collections.listing import HIDDEN, OTHER, PICTURES, UNREADABLE, FileReport, is_hidden, other_than_picture
 from genius.errors import UserError
+from genius.reading import one_line
 
 MAX_ENTRIES = 10_000  # of an archive
 MAX_UNPACKED = 2**30  # bytes of all files of all archives
 MAX_LIST = 16 * 2**20  # bytes of an archive's list of its files
 UNSAFE = re.compile(r"[^\w .()+-]")  # characters of a name
 LONGEST = 60  # characters of a name
+SUFFIXES = (".zip", ".tar")  # of a source; a compressed TAR would have to be read twice
+TEXTS = (".txt", ".caption", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".names", ".labels", ".xmp")
+MAX_FILE = 2**26  # bytes of a file of a source's archive
+CHUNK = 2**20  # bytes
+BLOCK = 2**12  # bytes that a file takes at least
+DAMAGE = (BadZipFile, tarfile.TarError, OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zlib.error)
+
+Member = tuple[str, int, str, Callable[[], IO[bytes] | None]]  # name, bytes, why it cannot be read, its content
 
 
 def find_pictures(files: Iterable[Path], folder: Path) -> tuple[list[Path], list[FileReport]]:
@@ -40,7 +53,7 @@ def _unpack(archive: Path, folder: Path, room: int) -> Iterator[Path | FileRepor
     """Each file of a ZIP: a picture, alone in a folder, or what it is. Raises UserError for more than `room` bytes."""
     with _Bounded(archive) as stream, ZipFile(stream) as opened:
         entries = [entry for entry in opened.infolist() if not entry.is_dir()]
-        size = sum(min(entry.file_size, MAX_BYTES + 1) for entry in entries)
+        size = sum(min(entry.file_size, PAGE.bytes + 1) for entry in entries)
         if len(entries) > MAX_ENTRIES or size > room:
             raise UserError(
                 f"it holds {len(entries):,} files of {size / 2**20:,.0f} MB; the limit is {MAX_ENTRIES:,} files of "
@@ -52,20 +65,95 @@ def _unpack(archive: Path, folder: Path, room: int) -> Iterator[Path | FileRepor
 
 def _unpack_entry(archive: ZipFile, entry: ZipInfo, folder: Path) -> Path | FileReport:
     path = PurePosixPath(entry.filename)
-    if any(map(is_hidden, path.parts)):
+    if any(map(is_hidden, path.parts, ("", *path.parts))):
         return FileReport(entry.filename, HIDDEN)
-    if entry.flag_bits & 1:
-        return FileReport(entry.filename, UNREADABLE, f"{path.name} is encrypted")
-    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # LZMA may ask for gigabytes of memory
-        return FileReport(entry.filename, UNREADABLE, f"{path.name} is compressed in a rare way; pack it as usual")
+    if problem := _problem(entry):
+        return FileReport(entry.filename, UNREADABLE, f"{path.name} {problem}")
     folder.mkdir(parents=True)
     file = folder / (UNSAFE.sub("_", path.name)[-LONGEST:].lstrip(".") or "_")
     try:
         with archive.open(entry) as stream:
-            file.write_bytes(stream.read(MAX_BYTES + 1))  # `open_image` refuses what is larger than MAX_BYTES
+            file.write_bytes(stream.read(PAGE.bytes + 1))  # refused when it is added
     except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         return FileReport(entry.filename, UNREADABLE, f"{file.name} cannot be unpacked ({error})")
     return other_than_picture(folder, file.name) or file
+
+
+def _problem(entry: ZipInfo) -> str:
+    """Why a file of a ZIP is not read; or nothing."""
+    if entry.flag_bits & 1:
+        return "is encrypted"
+    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # LZMA may ask for gigabytes of memory
+        return "is compressed in a rare way; pack it as usual"
+    return ""
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file of a source is one that is unpacked, by its name."""
+    return name.lower().endswith(SUFFIXES)
+
+
+def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
+    """Write the pictures and texts of a ZIP or TAR into a new folder, by their paths; returns what is not written.
+
+    Raises UserError if it is no such archive, or needs more than half of what is free on the disk.
+    """
+    folder.mkdir(parents=True)
+    room, others = shutil.disk_usage(folder).free // 2, list[FileReport]()
+    try:
+        for name, size, problem, content in _members(archive):
+            path = PurePosixPath(name.replace("\\", "/"))
+            path = path.relative_to(path.anchor)
+            report = f"{archive.name}/{path}"
+            if any(map(is_hidden, path.parts)):
+                others.append(FileReport(report, HIDDEN))
+                continue
+            if path.suffix.lower() not in PICTURES.union(TEXTS):
+                others.append(FileReport(report, OTHER))
+                continue
+            if ".." in path.parts:
+                problem = "has a path that leads out of the archive"
+            elif size > MAX_FILE:
+                problem = f"has {size / 2**20:,.0f} MB; the limit is {MAX_FILE // 2**20} MB"
+            room -= 0 if problem else max(size, BLOCK)
+            if room < 0:
+                raise UserError(f"{archive} needs too much of the disk that {folder} is on; unpack it elsewhere")
+            try:
+                if not problem:
+                    _write(content(), folder / path, size)
+            except DAMAGE as error:
+                problem = f"cannot be unpacked ({one_line(error)})"
+            if problem:
+                others.append(FileReport(report, UNREADABLE, f"{report} {problem}"))
+    except DAMAGE as error:
+        others.append(FileReport(archive.name, UNREADABLE, f"{archive.name} is damaged ({one_line(error)})"))
+    return others
+
+
+def _members(archive: Path) -> Iterator[Member]:
+    """The files of an archive, one by one."""
+    if archive.suffix.lower() == ".zip":
+        with _Bounded(archive) as stream, ZipFile(stream) as opened:
+            for entry in opened.infolist():
+                if not entry.is_dir():
+                    yield entry.filename, entry.file_size, _problem(entry), lambda entry=entry: opened.open(entry)
+        return
+    with _Bounded(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
+        for member in tar:
+            tar.members = []  # which would grow with the archive
+            if not member.isdir():
+                problem = "" if member.isreg() and not member.issparse() else "is a link or a device"
+                yield member.name, member.size, problem, lambda member=member: tar.extractfile(member)
+
+
+def _write(content: IO[bytes] | None, file: Path, size: int) -> None:
+    """Write what an archive holds, at most the size that it declares, to a new file."""
+    assert content is not None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with content, file.open("xb") as written:
+        while size > 0 and (chunk := content.read(min(CHUNK, size))):
+            written.write(chunk)
+            size -= len(chunk)
 
 
 class _Bounded(FileIO):

@@ -41,14 +41,24 @@ def dataset_batches(source: Path) -> Iterator[Batch] | None:
 
     Raises UserError for what cannot be read.
     """
-    if source.is_dir() and any((source / name).exists() for name in SAVED):
+    if source.is_dir() and any((source / name).is_file() for name in SAVED):
         return _loaded("load_from_disk", str(source))
     if source.parts[:1] == (HUB,):
         return _loaded("load_dataset", "/".join(source.parts[1:]))
-    files = [source] if source.suffix.lower() == ".parquet" else []
-    if source.is_dir() and not (source / MANIFEST).exists():
-        files = sorted([*source.glob("*.parquet"), *source.glob("data/*.parquet")])
-    if not files or (len(files) == 1 and not pictured(open_parquet(files[0]).schema_arrow)):
+    found = [source] if source.suffix.lower() == ".parquet" else []
+    if source.is_dir() and not (source / MANIFEST).is_file():
+        patterns = ("*.parquet", "data/*.parquet", "*.parquet/*.parquet")  # the last: as Spark writes a table
+        found = sorted(file for pattern in patterns for file in source.glob(pattern))
+    files, damaged = list[Path](), list[UserError]()
+    for file in found:
+        if file.is_file() and not file.name.startswith("."):  # opening a pipe would block forever
+            try:
+                files += [file] * bool(pictured(open_parquet(file).schema_arrow))
+            except UserError as error:
+                damaged.append(error)
+    if damaged and (files or found == [source]):
+        raise damaged[0]
+    if not files:
         return None
     splits = [match[1] if (match := SPLIT_OF_FILE.match(file.stem)) else "" for file in files]
     return ((split, batch) for split, file in zip(splits, files, strict=True) for batch in _batches(file))

@@ -19,13 +19,16 @@ from genius.collections import wording
 from genius.collections.draft import Content, Draft, SourceImage
 from genius.collections.images import check_image, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
-from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, FileReport, account
+from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, VERSION, FileReport, account
+from genius.collections.metadata import inside
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
+from genius.collections.versions import originals, small
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, quoted
 
-WINDOW = 64  # images in memory
+WINDOW = 64  # images in memory at most
+WINDOW_BYTES = 256 * 2**20  # of them, or one image
 
 
 @dataclass
@@ -63,13 +66,7 @@ def build(
     The destination is created complete or not at all. Unreadable images are left out, but from a table of a benchmark.
     Raises UserError with the file, and the line in a table, of any other invalid input.
     """
-    folders = [named(source) for source in sources]
-    names = [name for name, _ in folders]
-    for name, folder in folders:
-        if names.count(name) > 1:
-            raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
-        if is_inside(Path(destination), folder):
-            raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
+    folders = named_apart(sources, Path(destination))
     with new_collection(destination) as writer:
         return [
             row
@@ -78,16 +75,31 @@ def build(
         ]
 
 
+def named_apart(sources: Sequence[str], destination: Path) -> list[tuple[str, Path]]:
+    """The names and folders of sources.
+
+    Raises UserError if two have one name, or if what is made of them would lie inside one.
+    """
+    folders = [named(source) for source in sources]
+    names = [name for name, _ in folders]
+    for name, folder in folders:
+        if names.count(name) > 1:
+            raise UserError(f"two sources have the name {name!r}; rename one: NAME={folder}")
+        if is_inside(destination, folder):
+            raise UserError(f"{destination} lies inside the source {folder}; name a directory outside it")
+    return folders
+
+
 def named(source: str) -> tuple[str, Path]:
     """Parse FOLDER or NAME=FOLDER into (dataset name, folder); a name has letters a to z, digits and _.
 
     A folder in another script becomes `photos`. Raises UserError if NAME has no such character, or there is no folder.
     """
     name, equals, folder = source.rpartition("=")
-    is_path = not equals or Path(source).exists()
+    is_path = not equals or os.path.exists(source)
     if is_path:
         path = Path(os.path.realpath(source))
-        name, folder = path.name if path.is_dir() else path.stem, source
+        name, folder = path.name if os.path.isdir(path) else path.stem, source
     if not folder:
         raise UserError(f"{source!r} names no folder; write FOLDER or NAME=FOLDER")
     clean = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "photos" * is_path
@@ -104,10 +116,10 @@ def _write_dataset(
     missing = [*source.missing, *(record for record in source.records if record.image in unreadable)]
     rules = apply_rules(draft, entries, source.pairs, benchmark, missing)
     rows = write_draft(writer, name, draft, wording.instructions(rules, name))
-    reports = [*reports, *source.others]
+    records = [*(entry.record for entry in entries), *missing]
+    reports = [*reports, *source.others, *(report for record in records for report in record.heard)]
     writer.files((name, report.file, report.outcome, report.detail) for report in reports)
     if not benchmark:  # whose captions may only ask
-        records = [*(entry.record for entry in entries), *missing]
         writer.files((name, record.image, TEXT, text) for record in records for text in record.captions)
     rows[-1].notes = [f"{name}: {line}" for line in (*source.notes, *account(reports))]
     return rows
@@ -139,16 +151,17 @@ def store_images(
     """Check, hash and copy every image and assign its split; returns (valid images, what became of the files).
 
     copies: also keep images that repeat another one with the same texts and attributes.
-    strict: raise UserError if an image that a table names is missing or invalid. Raises UserError if every image is.
+    strict: raise UserError if an image that a table names is missing or invalid, and do not read what pictures say of
+    themselves, as in M-BEIR. Raises UserError if every image is invalid.
     """
     if strict and source.missing:
         raise source.error(source.missing[0], f"{quoted(source.missing[0].image)} is missing")
     own_val = any(record.split == "val" for record in source.records)
     prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
-    entries, reports, known = [], [], dict[str, str]()
-    for record, data in tqdm(
-        _checked_images(source), total=len(source.records), desc=name, unit=" images", leave=False, disable=None
-    ):
+    entries, reports, known, pixels = [], [], dict[str, str](), list[bytes]()
+    images = _checked_images(source, not strict)
+    number = len(source.records)
+    for record, data, seen in tqdm(images, name, number, leave=False, disable=None, unit=" images"):
         if isinstance(data, UserError):
             reports.append(FileReport(record.image, UNREADABLE, str(data)))
             if strict and source.table is not None:
@@ -165,26 +178,51 @@ def store_images(
         writer.image(path, data)
         image = SourceImage(path, digest, _splits(record, digest, own_val), record.facts)
         entries.append(SourceEntry(record, image))
+        pixels.append(seen)
     if not entries:
         raise UserError(reports[0].detail)
-    return entries, reports
+    files = [entry.record.image for entry in entries]
+    versions = [(file, files[first]) for file, first in zip(files, originals(pixels), strict=True)]
+    return entries, reports + [FileReport(file, VERSION, first) for file, first in versions if file != first]
 
 
-def _checked_images(source: Source) -> Iterator[tuple[Record, bytes | UserError]]:
-    """Yield each record with the bytes of its image, or with the error. Images are decoded by several threads."""
+def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError, bytes]]:
+    """Yield each record with the bytes of its image, or with the error, and with its small pixels.
 
-    def read(record: Record) -> bytes | UserError:
+    Images are decoded by several threads. hear: complete the records by what their images say.
+    """
+
+    def read(record: Record) -> tuple[Record, bytes | UserError, bytes]:
         try:
             data = read_image_file(source.folder / record.image)
-            check_image(record.image, data)
-            return data
+            pixels = small(check_image(record.image, data))
+            if hear:
+                record.hear(inside(data, record.image), last=True)
+            return record, data, pixels
         except UserError as error:
-            return source.error(record, str(error))
+            record.hear([], last=hear)
+            return record, source.error(record, str(error)), b""
 
     with ThreadPoolExecutor() as readers:
-        for start in range(0, len(source.records), WINDOW):
-            window = source.records[start : start + WINDOW]
-            yield from zip(window, readers.map(read, window), strict=True)
+        for window in _windows(source):
+            yield from readers.map(read, window)
+
+
+def _windows(source: Source) -> Iterator[list[Record]]:
+    """The records of images that are in memory together."""
+    window, room = list[Record](), WINDOW_BYTES
+    for record in source.records:
+        try:
+            size = os.path.getsize(source.folder / record.image)
+        except (OSError, ValueError):  # said when it is read
+            size = 0
+        if window and (len(window) == WINDOW or size > room):
+            yield window
+            window, room = [], WINDOW_BYTES
+        window.append(record)
+        room -= size
+    if window:
+        yield window
 
 
 def _splits(record: Record, digest: bytes, own_val: bool) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import posixpath
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -10,37 +11,56 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
-from genius.collections.images import SUFFIXES
+from genius.collections.images import READABLE, SUFFIXES
+from genius.collections.kinds import HEAD, kind_of
 from genius.collections.lines import text_lines
+from genius.collections.shots import parts_of_others
 from genius.errors import UserError, quoted
+from genius.run import Run, is_run
 
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
+VERSION = "version of another"  # of a used picture, whose detail is the first version
+PART = "part of another picture"  # the detail names it
+MADE = "a run or a collection, not read"  # of a folder that this program made
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts
 UNNAMED, UNSUPPORTED, OTHER = "not named by the table", "unsupported kind", "not a picture"
+LINK = "not followed"  # of a link to a folder
+MAX_REMEDIES = 5  # in a line
 MISSING, WEB = "missing", "web address"  # of a name in a table
-ELSEWHERE = re.compile(r"(file:|https?:/)?/|[a-z]:/|~/", re.IGNORECASE)  # begins a path of a disk, or an address
+CAPTION, UNHEARD = "caption from", "unreadable metadata"  # the former with an origin, such as IPTC
+ELSEWHERE = re.compile(  # begins a path of a disk, or an address
+    r"(file:)?/|[a-z][\w+.-]+:/|[a-z]:|~/|%\w+%/|\$\{?\w+\}?/", re.IGNORECASE
+)
+LONGEST, DEEPEST = 4096, 32  # characters and folders of a path: a text of many slashes takes no minutes
+UPLOADED = re.compile(r"/upload/(?:.*/)?[0-9a-f]{8}-([^/]+)$")  # as Label Studio names what it was given
+LIBRARIES = (".photoslibrary", ".photolibrary", ".aplibrary")  # of Photos, iPhoto and Aperture
+ORIGINALS = ("originals", "masters")  # the folders in them that hold what their owner put there
 HIDDEN_NAMES = frozenset({"thumbs", "thumbnails", "thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found"}).union(
     ["@eadir", "@__thumb", "@tmp", "@recycle", "@recently-snapshot", "#recycle", "#snapshot"],
+    ["thumb", "lost.dir", "encoded-video"],  # of Android and Immich
     ["__macosx", "_vti_cnf", "$recycle.bin", "system volume information"],
 )
-RAW = frozenset([".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw"])
 SHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
-UNSUPPORTED_SUFFIXES = RAW.union(
-    SHEETS,
+ARCHIVES = frozenset({".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar"})
+UNSUPPORTED_SUFFIXES = (SHEETS | ARCHIVES).union(
     [".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".tga", ".pcx", ".ppm", ".pgm", ".pbm"],
     [".psd", ".xcf", ".svg", ".eps", ".ico", ".icns", ".exr", ".hdr"],
 )
-MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF")
+PICTURES = (UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES).union(SUFFIXES)  # that names of pictures end with
 
 
 def read_reports(table: Path) -> Iterator[tuple[str, "FileReport"]]:
     """Yield (dataset, report) for each line that `CollectionWriter.files` wrote, if the table is there."""
     if table.is_file():
-        for _, line in text_lines(table):
-            dataset, *cells = (json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t"))
-            yield dataset, FileReport(*cells)
+        yield from (read_report(line) for _, line in text_lines(table))
+
+
+def read_report(line: str) -> tuple[str, "FileReport"]:
+    """The dataset and the report of a line."""
+    dataset, *cells = (json.loads(f'"{cell.replace(chr(34), chr(92) + chr(34))}"') for cell in line.split("\t"))
+    return dataset, FileReport(*cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +89,24 @@ class Folder:
         self.root = root
         self.images: list[str] = []
         self.others: list[FileReport] = []
-        self.files: set[str] = set()  # that are not hidden
+        self.notes: list[str] = []
+        self.files: set[str] = set()  # that are not hidden, and can be opened
         for file, hidden in sorted(self._walk()):
-            if hidden:
-                self.others.append(FileReport(file, HIDDEN))
-                continue
-            self.files.add(file)
-            if other := other_than_picture(root, file):
-                self.others.append(other)
-            else:
+            other = FileReport(file, HIDDEN) if hidden else other_than_picture(root, file)
+            if other is None:
                 self.images.append(file)
+            else:
+                self.others.append(other)
+            if other is None or other.outcome not in (HIDDEN, UNREADABLE):
+                self.files.add(file)
+        rest = [other.file for other in self.others if other.outcome in (UNSUPPORTED, OTHER)]
+        parts = parts_of_others(self.images, rest)
+        self.images = [file for file in self.images if file not in parts]
+        self.others = [other for other in self.others if other.file not in parts]
+        self.others += (FileReport(file, PART, whole) for file, whole in parts.items())
         self._alike = {form: _grouped(self.files, form) for form in (_plain, _folded, _look)}
         self._alike |= {form: _grouped(self.images, form) for form in (_stem, _last_stem)}
+        self.pictures = frozenset(self.images)
         self._by_name = {PurePosixPath(file).name: file for file in self.files}
 
     def __contains__(self, file: str) -> bool:
@@ -100,7 +126,7 @@ class Folder:
             if fits:
                 return fits[0]
         fits = self._alike[_stem].get(_stem(name), ())
-        if len(fits) == 1 and Path(name).suffix.lower() in ("", *SUFFIXES, *UNSUPPORTED_SUFFIXES):
+        if len(fits) == 1:
             return fits[0]  # of a name without its suffix, or of a picture that was saved in another format
         for file in self._alike[_look].get(_look(name), ()):
             raise UserError(f"{quoted(name)} is missing; {quoted(file)} looks the same, but {_difference(name, file)}")
@@ -108,12 +134,13 @@ class Folder:
 
     def find_elsewhere(self, name: str) -> str | None:
         """The file here that has the end of a path of a disk, or of an address, the longest that there is."""
-        path = name.replace("\\", "/")
-        parts = urlsplit(path).path.split("/") if "://" in path else path.split("/")
-        return next(filter(None, (self.find("/".join(parts[at:])) for at in range(1, len(parts)))), None)
+        return name if name in self.files else next(filter(None, map(self.find, _ends(name))), None)
 
     def find_below(self, name: str) -> str | None:
         """The picture whose path ends with a name, maybe one without its suffix, if there is exactly one."""
+        return next(filter(None, map(self._find_below, _ends(name) if is_elsewhere(name) else [name])), None)
+
+    def _find_below(self, name: str) -> str | None:
         stem, end = _stem(name), f"/{_folded(name)}"
         alike = self._alike[_last_stem].get(_last_stem(name), ())
         fits = [image for image in alike if f"/{_stem(image)}".endswith("/" + stem)]
@@ -123,17 +150,19 @@ class Folder:
     def names_picture(self, name: str) -> bool:
         """Whether a cell of a table names a picture here."""
         with suppress(UserError):
-            return bool(self.find_elsewhere(name) if is_elsewhere(name) else self.find_below(name))
+            file = self.find_elsewhere(name) if is_elsewhere(name) else self.find(name)
+            file = file or self.find_below(name) or ""
+            return file in self.pictures or Path(file).suffix.lower() in PICTURES
         return False
 
-    def missing(self, name: str, line: int) -> FileReport:
-        """What is said of a picture that a table names in this line, but that is not here."""
+    def missing(self, name: str, line: int, has_texts: bool) -> FileReport:
+        """What is said of a picture that a table names in this line, but that is not here. has_texts: that are kept."""
         detail = f"line {line} names none" if name == f"(line {line})" else f"{quoted(name)} in line {line}"
         if other := self._by_name.get(PurePosixPath(name.replace("\\", "/")).name):
             detail += f" (there is {quoted(other)})"
-        if name.lower().startswith(("http://", "https://")):
+        if "://" in name and not name.lower().startswith("file:"):
             return FileReport(name, WEB, f"{detail}; nothing is downloaded: put the files into the folder")
-        return FileReport(name, MISSING, f"{detail}; its texts are kept, without a picture")
+        return FileReport(name, MISSING, detail + "; its texts are kept, without a picture" * has_texts)
 
     def unused(self, images: set[str], texts: set[str]) -> list[FileReport]:
         """What becomes of the files that are none of these images. texts: files that are used for what they say."""
@@ -145,31 +174,47 @@ class Folder:
         ]
 
     def _walk(self) -> Iterator[tuple[str, bool]]:
-        """Yield (relative path, hidden). A link to a folder is followed, unless that folder is read anyway."""
+        """Yield (relative path, hidden). A link to a folder is followed unless it is hidden, that folder is read
+        anyway, or the link lies in it: it would lead to all that lies beside this folder."""
         top = os.path.realpath(self.root)
-        seen, waiting = {top}, [(self.root, "", False)]
+        seen, followed, waiting = {top}, [top], [(self.root, "", False, (top,))]
         while waiting:
-            folder, prefix, hidden = waiting.pop(0)
+            folder, prefix, hidden, inside = waiting.pop(0)  # inside: real folders, from the root by links to this one
             try:
                 entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
             except OSError as error:
                 self.others.append(FileReport(prefix.rstrip("/"), UNREADABLE, f"folder ({error.strerror})"))
                 continue
             for entry in entries:
-                path, unseen = prefix + entry.name, hidden or is_hidden(entry.name)
+                path, unseen = prefix + entry.name, hidden or is_hidden(entry.name, folder.name)
                 try:
-                    is_folder = entry.is_dir()
+                    is_folder, is_link = entry.is_dir(), entry.is_symlink()
                 except OSError:  # a link to itself
-                    is_folder = False
-                if not is_folder:
+                    is_folder = is_link = False
+                if not is_folder or (is_link and unseen):
                     yield path, unseen
                     continue
                 real = os.path.realpath(entry.path)
-                if entry.is_symlink() and (real in seen or Path(real).is_relative_to(top)):
+                if is_link and (real in seen or any(map(Path(real).is_relative_to, followed))):
                     self.others.append(FileReport(path, COPY, "a link to a folder that is read already"))
+                elif is_link and any(Path(place).is_relative_to(real) for place in inside):
+                    self.others.append(FileReport(path, LINK, f"{printable(path)} leads to {real}, which it lies in"))
                 elif real not in seen:
                     seen.add(real)
-                    waiting.append((Path(entry.path), path + "/", unseen))
+                    if is_made(Path(entry.path)):
+                        self.others.append(FileReport(path, MADE))
+                        continue
+                    if is_link:
+                        followed.append(real)
+                        self.notes.append(f"{printable(path)} leads to {real}, which is read, too")
+                    waiting.append((Path(entry.path), path + "/", unseen, (*inside, real) if is_link else inside))
+
+
+def is_made(folder: Path) -> bool:
+    """Whether this program made the folder: a run beside its table would be read as its pictures."""
+    with suppress(UserError, OSError):
+        return any(folder.glob("cand_pool/*/mbeir_*.jsonl")) or (is_run(folder) and bool(Run(folder)))
+    return False
 
 
 def _grouped(files: Iterable[str], form: Callable[[str], str]) -> dict[str, list[str]]:
@@ -184,7 +229,7 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
     suffix = Path(file).suffix.lower()
     if is_hidden(Path(file).name):
         return FileReport(file, HIDDEN)
-    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - RAW - SHEETS  # what some programs call a JPEG
+    unsure = not suffix or suffix in UNSUPPORTED_SUFFIXES - SHEETS - ARCHIVES  # what some programs call a JPEG
     try:
         is_picture = suffix in SUFFIXES or (unsure and _looks_like_a_picture(root / file))
     except OSError as error:
@@ -193,6 +238,9 @@ def other_than_picture(root: Path, file: str) -> FileReport | None:
         if file == file.encode(errors="ignore").decode():
             return None
         return FileReport(file, UNREADABLE, f"{printable(file)}: the file name is not UTF-8; rename the file")
+    if not os.path.isfile(root / file):
+        what = "is a link to nothing" if os.path.islink(root / file) else "is no file but a pipe, a socket or a device"
+        return FileReport(file, UNREADABLE, f"{printable(file)} {what}")
     if suffix in UNSUPPORTED_SUFFIXES:
         return FileReport(file, UNSUPPORTED, _remedy(suffix))
     return FileReport(file, OTHER)
@@ -203,7 +251,7 @@ def _looks_like_a_picture(file: Path) -> bool:
     if not file.is_file():
         return False
     with file.open("rb") as stream:
-        return stream.read(12).startswith(MAGIC)
+        return kind_of(stream.read(HEAD)) in READABLE
 
 
 def account(reports: list[FileReport]) -> list[str]:
@@ -212,27 +260,36 @@ def account(reports: list[FileReport]) -> list[str]:
     for report in reports:
         by_outcome[report.outcome].append(report)
     lines = []
-    for outcome in (USED, COPY, HIDDEN, UNREADABLE, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
+    captions = sorted(outcome for outcome in by_outcome if outcome.startswith(CAPTION))
+    first = (USED, *captions, VERSION, COPY, PART, HIDDEN, MADE, LINK, UNREADABLE, UNHEARD)
+    called = {MISSING: "picture", WEB: "picture", LINK: "link", MADE: "folder"}
+    for outcome in (*first, MISSING, WEB, UNNAMED, UNSUPPORTED, OTHER):
         if files := by_outcome[outcome]:
-            what = "picture" if outcome in (MISSING, WEB) else "file"
+            what = called.get(outcome, "file")
             line = f"{len(files):,} {what}{'s' * (len(files) > 1)}: {outcome}"
-            if outcome in (UNSUPPORTED, OTHER):
+            if outcome in (PART, UNSUPPORTED, OTHER):
                 suffixes = Counter(Path(report.file).suffix.lower() or "no suffix" for report in files)
                 line += f" ({', '.join(f'{suffix} {count:,}' for suffix, count in suffixes.most_common(6))})"
             details = dict.fromkeys(report.detail for report in files if report.detail)
             if outcome == UNSUPPORTED:
                 line += "; " + "; ".join(details)
-            elif outcome in (UNREADABLE, MISSING, WEB):
+            elif outcome in (LINK, UNREADABLE, UNHEARD, MISSING, WEB):
                 line += f"; the first: {files[0].detail}"
-            elif outcome in (COPY, UNNAMED):
+                remedies = dict.fromkeys(detail.rpartition("; ")[2] for detail in details if "; " in detail)
+                others = [remedy for remedy in remedies if not files[0].detail.endswith(remedy)]
+                line += f"; others: {'; '.join(others[:MAX_REMEDIES])}" if others else ""
+            elif outcome in (VERSION, COPY, PART, MADE, UNNAMED):
                 line += f"; the first: {printable(files[0].file)}"
             lines.append(line)
     return lines
 
 
-def is_hidden(name: str) -> bool:
+def is_hidden(name: str, folder: str = "") -> bool:
+    """Whether a file or a folder is hidden, or derived by a program. folder: that it is in."""
     dotted = name.startswith(".") and not name.startswith("..")  # "..c.jpg" is a name that somebody chose
-    return dotted or name.lower() in HIDDEN_NAMES or name.startswith("SYNOPHOTO_THUMB")
+    derived = folder.lower().endswith(LIBRARIES) and name.lower() not in ORIGINALS
+    named = name.lower() in HIDDEN_NAMES or name.lower().endswith(".lrdata")  # previews of Lightroom
+    return dotted or derived or named or name.startswith(("SYNOPHOTO_THUMB", "~$"))
 
 
 def _remedy(suffix: str) -> str:
@@ -240,9 +297,25 @@ def _remedy(suffix: str) -> str:
         return "to read HEIC: pip install pillow-heif"
     if suffix in SHEETS:
         return "save a table as CSV"
-    if suffix in RAW:
-        return "develop camera raws to JPEG"
+    if suffix in ARCHIVES:
+        return f"unpack {suffix} files into the folder"
     return f"save {suffix} as JPEG or PNG"
+
+
+def _ends(name: str) -> Iterator[str]:
+    """What a path of a disk or an address may be called here, the longest first: its ends, without what follows `?`, or
+    of a path that stands there, as in Label Studio's addresses."""
+    if len(name) > LONGEST:
+        return
+    path = re.sub(r"^([a-z]:)(?!/)", r"\1/", name.replace("\\", "/"), flags=re.IGNORECASE)
+    whole, _, query = path.partition("?")
+    paths = [path, whole, whole.partition("#")[0]] if "://" in path else [path, whole]
+    for each in dict.fromkeys([*paths, *(f"/{value}" for _, value in parse_qsl(query))]):
+        parts = posixpath.normpath("/" + each.lstrip("/")).split("/")  # no ".." leads out of the folder
+        for at in range(max(1 if each.startswith("/") else 2, len(parts) - DEEPEST), len(parts)):
+            yield "/".join(parts[at:])
+    if uploaded := UPLOADED.search(whole):
+        yield uploaded[1]
 
 
 def _plain(name: str) -> str:
@@ -255,7 +328,9 @@ def _folded(name: str) -> str:
 
 
 def _stem(name: str) -> str:
-    return _folded(name).removesuffix(Path(name).suffix.lower())
+    """Without the suffix of a picture: "0.50" is no name of 0.jpg."""
+    suffix = Path(name).suffix.lower()
+    return _folded(name).removesuffix(suffix) if suffix in PICTURES else _folded(name)
 
 
 def _last_stem(name: str) -> str:

@@ -106,7 +106,8 @@ def titles(draft: Draft, entries: Sequence[SourceEntry]) -> None:
     images = _images(draft, 0, entries)
     for entry in entries:
         for title in entry.record.captions:
-            text = draft.candidate((3,), entry.splits, text=title, describes=entry.image)
+            origin = entry.record.origin
+            text = draft.candidate((3,), entry.splits, text=title, source=origin, describes=entry.image)
             for split in entry.query_splits:
                 draft.ask(0, split, images[entry.image.digest], text=title)
                 draft.ask(3, split, [text], image=entry.image)

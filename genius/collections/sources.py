@@ -1,32 +1,48 @@
-"""Read a source: a folder of images, with or without a table that describes them, or the table itself, or a dataset.
+"""Read a source: a folder of images, with or without a table that describes them, or the table itself, a dataset or an
+archive.
 
-The table is `manifest.jsonl`, or the only CSV or JSONL file in the folder, or `metadata` files in its folders, or
-Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
+The table is `manifest.jsonl`, or the CSV, JSONL or Parquet file of the folder that names its images, or `metadata`
+files in its folders, or Karpathy's JSON file, or one text file beside each image. README.md lists its fields.
 """
 
+import os
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections.arrow import MANIFEST, Batch, dataset_batches, unpack
+from genius.collections.annotations import OBJECTS, read_annotations
+from genius.collections.archives import is_archive, unpack_archive
+from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
 from genius.collections.encodings import code_page_note, decoded
+from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, json_lines, validate
-from genius.collections.listing import UNREADABLE, UNSUPPORTED, FileReport, Folder, is_elsewhere
-from genius.collections.tables import KARPATHY, Cells, names_images, table_rows
+from genius.collections.listing import (
+    ARCHIVES,
+    CAPTION,
+    TEXTS,
+    UNHEARD,
+    UNREADABLE,
+    UNSUPPORTED,
+    USED,
+    FileReport,
+    Folder,
+    is_elsewhere,
+)
+from genius.collections.metadata import Beside, Said, drop_defaults, union
+from genius.collections.table_choice import PAIRS, Part, find_tables, is_table, parts_of
+from genius.collections.tables import NUMBER, SPLIT_NAMES, table_rows
 from genius.collections.tables import SUFFIXES as TABLES
 from genius.errors import UserError, quoted
 
-PAIRS = "cir_pairs.jsonl"
-METADATA = tuple(f"metadata{suffix}" for suffix in TABLES)  # in the folders of Hugging Face's image folders
-SPLIT_NAMES = {name: name for name in (*SPLITS, "candidates")} | {"validation": "val", "valid": "val", "dev": "test"}
+SHOWN = 500  # characters about archives in a message
 EMPTY_VALUES = ("", "na", "n/a", "nan", "none", "null")
 
 
@@ -42,11 +58,48 @@ class Record:
     attributes: dict[str, Any] = field(default_factory=dict)
     qa: list[tuple[str, str]] = field(default_factory=list)
     table: Path | None = None  # that has the line, if it is not the source's
+    said: list[Said] = field(default_factory=list)  # by files beside it and, at last, by itself
+    caption_from: str = ""  # where the caption is from, if it is not from a table or a text file
 
     @property
     def facts(self) -> dict[str, Any]:
         """What is kept of it with its image."""
-        return {"id": self.id, **self.attributes}
+        said = {name: value for said in self.said for name, value in said.facts.items()}
+        return {"id": self.id, **self.origin, **said, **self.attributes}
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """What is kept of it with its caption."""
+        return {CAPTION: self.caption_from} if self.caption_from else {}
+
+    @property
+    def heard(self) -> list[FileReport]:
+        """Where its caption is from, and what could not be read."""
+        problems = [said.problem for said in self.said if said.problem]
+        reports = [FileReport(self.image, UNHEARD, problem) for problem in problems]
+        if self.caption_from:
+            reports.append(FileReport(self.image, f"{CAPTION} {self.caption_from}"))
+        return reports
+
+    def hear(self, found: Iterable[Said], last: bool = False) -> None:
+        """Take what is said of a picture: a text if it has none, or at last its keywords for one.
+
+        Keywords are also an attribute; no query asks for the other facts.
+        """
+        self.said += found
+        drop_defaults(self.said)
+        if self.caption_from:
+            self.captions, self.caption_from = [], ""  # a default of the camera, known now?
+        speaking = [said for said in self.said if said.keywords]
+        keywords = union(word for said in speaking for word in said.keywords)
+        if not self.captions and (best := next((said for said in self.said if said.text), None)):
+            self.captions, self.caption_from = [best.text], best.origin
+        if last and keywords and not self.captions:
+            self.captions = [", ".join(keywords)]
+            origins = dict.fromkeys(said.origin for said in speaking)
+            self.caption_from = f"{' and '.join(origins)} keywords"
+        if last and keywords:
+            self.attributes.setdefault("keywords", keywords)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +131,43 @@ class Source:
     def error(self, record: Record, message: str) -> UserError:
         """An error that names the record's line, or its image file if there is no table."""
         if self.table is None:
-            return UserError(f"{self.folder / record.image}: {message}")
+            where = PurePosixPath(record.image) if self.unpacked else self.folder / record.image
+            return UserError(f"{where}: {message}")
         return LineError(record.table or self.table, record.line, message)
 
 
 def read_source(root: Path) -> Source:
     """Read the table, or the list of image files. Opens no image. Raises UserError with file and line."""
+    _check(root)
     if batches := dataset_batches(root):
         return _unpacked(batches, root)
-    chosen = [root.name] if root.is_file() and root.suffix.lower() in TABLES else []
+    chosen = root.name if is_table(root) else ""
     root = root.parent if chosen else root
-    if not root.is_dir():
-        raise UserError(f"{root} is not a folder of images, nor a table of them ({', '.join(TABLES)})")
-    folder, notes = Folder(root), list[str]()
-    tables = chosen or _find_tables(root, folder)
-    texts = {PAIRS, *tables}  # files that are used, besides images
-    records, missing = list[Record](), list[Record]()
-    for name in tables:
-        rows = table_rows(root / name, notes, folder.names_picture)
-        records += _merge(folder, root / name, rows, missing, notes, PurePosixPath(name).parent)
-    table = root / tables[0] if tables else None
-    if table is None:
-        records = [Record(id=path, image=path, line=0) for path in folder.images]
-        texts |= _read_captions(folder, records, notes)
-        for name in [name for name in folder.files if name.lower().endswith(TABLES)][:1]:
-            notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
-    lost = [folder.missing(record.image, record.line) for record in missing]
-    others = [*lost, *folder.unused({record.image for record in records}, texts)]
+    if root.is_file():
+        return _unarchived(root.parent, [root.name], root.name)
+    folder = Folder(root)
+    if not folder.images and any(map(is_archive, folder.files)):
+        return _unarchived(root, folder.files, chosen if len(folder.files) > 1 else min(folder.files))
+    notes = folder.notes[:1] + [f"{len(folder.notes) - 1:,} more links to folders"] * (len(folder.notes) > 1)
+    parts = parts_of(folder, [chosen]) if chosen else find_tables(folder, notes)
+    table = root / parts[0].table if parts else None
+    if parts:
+        texts = {part.table for part in parts}  # files that are used, besides images
+        records, missing = _read_tables(folder, parts, notes)
+    else:
+        records, missing = [Record(id=path, image=path, line=0) for path in folder.images], []
+        texts = _read_beside(folder, records, notes)
+    beside = Beside(root, folder.files, folder.images)
+    for record in records:
+        record.hear(beside.of(record.image))
+    texts |= beside.used
+    for problem in beside.problems[:1]:
+        notes.append(f"{len(beside.problems):,} .xmp files cannot be read; the first: {problem}")
+    lost = [folder.missing(record.image, record.line, bool(record.captions)) for record in missing]
+    others = [*lost, *folder.unused({record.image for record in records}, {PAIRS, *texts})]
     if lost and not records:
-        raise UserError(f"{table}: none of the pictures that it names is there; the first: {lost[0].detail}")
+        first = folder.missing(missing[0].image, missing[0].line, False).detail
+        raise UserError(f"{table}: none of the pictures that it names is there; the first: {first}")
     if table is not None and not records:
         raise UserError(f"{table} has no rows; expected one for each image, or no table if the images have no texts")
     if not records:
@@ -116,6 +177,29 @@ def read_source(root: Path) -> Source:
     pairs = root / PAIRS
     composed = list(_composed_pairs(pairs, [*records, *missing])) if pairs.is_file() else []
     return Source(root, table, records, composed, others, missing, list(dict.fromkeys(notes)))
+
+
+def _check(root: Path) -> None:
+    """Raises UserError for what is neither a folder that can be read, nor a table or an archive that can be."""
+    if root.parts[:1] == (HUB,):
+        return
+    try:
+        root.stat()
+    except FileNotFoundError:
+        raise UserError(f"{root} is missing; name a folder of images, or a table of them") from None
+    except OSError as error:
+        raise UserError(f"{root} cannot be read ({error.strerror})") from None
+    if not os.access(root, os.R_OK | os.X_OK * root.is_dir()):
+        raise UserError(f"{root} cannot be read (Permission denied); name one that you may read")
+    if root.is_dir() or is_table(root) or (root.is_file() and is_archive(root.name)):
+        return
+    suffix = root.suffix.lower() if root.is_file() else ""
+    advice = f"name a folder of images, or a table of them ({', '.join(TABLES)})"
+    if suffix in ARCHIVES:
+        advice = "unpack it, and name the folder with its files"
+    if suffix in IMAGES:
+        advice = "name the folder that holds it"
+    raise UserError(f"{root} is not a folder; {advice}")
 
 
 def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
@@ -131,35 +215,51 @@ def _unpacked(batches: Iterator[Batch], origin: Path) -> Source:
     return replace(source, unpacked=folder)
 
 
-def _find_tables(root: Path, folder: Folder) -> list[str]:
-    """The table of a folder, or those in its folders."""
-    if "manifest.jsonl" in folder:
-        return ["manifest.jsonl"]
-    files = [name for name in sorted(folder.files) if name != PAIRS]
-    here = [name for name in files if "/" not in name]
-    tables = [name for name in here if name.lower().endswith(TABLES)]
-    karpathy = [name for name in here if name in KARPATHY]
-    if not tables and len(karpathy) == 1:
-        return karpathy
-    if not tables:
-        others = [name for name in here if name.lower().endswith((".txt", ".json"))]
-        tables = [name for name in others if names_images(root / name, folder.names_picture)]
-    if len(tables) > 1:
-        raise UserError(
-            f"{root} has several tables ({', '.join(tables)}); keep one, or rename the right one to manifest.jsonl"
-        )
-    inner = [name for name in files if PurePosixPath(name).name in METADATA]
-    return tables or inner
+def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
+    """Read a folder, or its table or archive `chosen`, with the archives unpacked in a folder for the time being.
+
+    files: of the folder, which are read.
+    """
+    temporary, others = TemporaryDirectory(prefix="genius-"), list[FileReport]()
+    inside = Path(temporary.name)
+    for name in files:
+        if is_archive(name):
+            others += [FileReport(name, USED, TEXTS), *unpack_archive(root / name, inside / name)]
+        else:
+            (inside / name).parent.mkdir(parents=True, exist_ok=True)
+            (inside / name).symlink_to((root / name).resolve())
+    try:
+        source = read_source(inside / chosen)
+    except UserError as error:
+        damaged = "".join(f"; {other.detail}" for other in others if other.outcome == UNREADABLE)
+        raise UserError(str(error).replace(temporary.name, str(root)) + damaged[:SHOWN]) from None
+    for record in source.records:
+        record.table = record.table and root / record.table.relative_to(inside)
+    table = source.table and root / source.table.relative_to(inside)
+    notes = ["the files of archives are unpacked meanwhile", *source.notes]
+    return replace(source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary)
 
 
-def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
-    """Read the text files beside images, which are their captions; returns their names."""
+def _read_beside(folder: Folder, records: list[Record], notes: list[str]) -> set[str]:
+    """Read what annotations and text files say of images; returns the names of these files."""
+    annotations = read_annotations(folder, notes)
+    for record in records:
+        record.split = annotations.splits.get(record.image)
+        record.captions = list(dict.fromkeys(filter(None, map(_clean, annotations.captions.get(record.image, [])))))
+        record.attributes = _without_empty({OBJECTS: list(dict.fromkeys(annotations.objects.get(record.image, [])))})
+    for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
+        notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
+    return annotations.files | _read_captions(folder, records, annotations.files, notes)
+
+
+def _read_captions(folder: Folder, records: list[Record], others: set[str], notes: list[str]) -> set[str]:
+    """Read the text files beside images, but for the others, which are their captions; returns their names."""
     pages: Counter[str] = Counter()
     texts, unread = set[str](), list[str]()
     for record in records:
         stem = record.image.removesuffix(PurePosixPath(record.image).suffix)
         names = (*(stem + suffix for suffix in (".txt", ".TXT", ".caption")), record.image + ".txt")
-        if name := next((name for name in names if name in folder), None):
+        if name := next((name for name in names if name in folder and name not in others), None):
             try:
                 text, page = decoded(file_bytes(folder.root / name), folder.root / name)
             except LineError as error:
@@ -167,7 +267,7 @@ def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> s
                 continue
             texts.add(name)
             pages[page] += 1
-            record.captions = [_clean(text)] if _clean(text) else []
+            record.captions += [_clean(text)] if _clean(text) else []
     if texts:
         notes.append(f"{len(texts):,} text files beside images are their captions")
     notes += [f"{len(unread):,} cannot be read; the first: {text}" for text in unread[:1]]
@@ -175,15 +275,24 @@ def _read_captions(folder: Folder, records: list[Record], notes: list[str]) -> s
     return texts
 
 
-def _merge(
-    folder: Folder, table: Path, rows: Iterable[Cells], missing: list[Record], notes: list[str], inside: PurePosixPath
-) -> list[Record]:
-    """One record per image, in the order of the table; further rows for an image add captions.
+def _read_tables(folder: Folder, parts: Sequence[Part], notes: list[str]) -> tuple[list[Record], list[Record]]:
+    """The records of the images that are there, and of those that are missing."""
+    rows, there = list[Record](), set[str]()
+    said: dict[tuple[str, str | None], list[str]] = {}  # of several parts of a split what is noted of the last
+    for part in parts:
+        said[part.table if part.inside is None else "", part.split] = own = list[str]()
+        rows += _described(folder, part, there, own)
+    notes += chain.from_iterable(said.values())
+    records = _merged(rows, there, notes)
+    missing = [record for record in records if record.image not in there]
+    return [record for record in records if record.image in there], missing
 
-    missing: gets the records whose images are not there. inside: the folder that its paths are relative to; one named
-    train, val or test is the split of its images.
-    """
-    rows = list(rows)
+
+def _described(folder: Folder, part: Part, there: set[str], notes: list[str]) -> list[Record]:
+    """A record for each row of a table. there: gets the images that are there."""
+    table = folder.root / part.table
+    inside = PurePosixPath(part.table).parent if part.inside is None else part.inside
+    rows = list(table_rows(table, notes, folder.names_picture))
     names = [str(next(iter(validate(IMAGE_CELLS, table, number, image).values()))) for number, image, _, _ in rows]
     files = [_find(folder, table, row[0], name, inside) for row, name in zip(rows, names, strict=True)]
     if not any(files):
@@ -192,34 +301,70 @@ def _merge(
             notes.append(
                 f"{table.name}: its pictures are looked up by name in all folders; the first: {name} is {file}"
             )
-    by_image: dict[str, Record] = {}
-    ids: set[str] = set()
-    for (number, _, texts, row), name, file in zip(rows, names, files, strict=True):
-        record = _record(table, number, file or name or f"(line {number})", texts, row, inside)
-        known = by_image.get(record.image)
-        if known is None:
-            if record.id in ids:
-                raise LineError(table, number, f"the id {record.id!r} is repeated")
-            ids.add(record.id)
-            by_image[record.image] = record
-        elif (record.captions or record.id == known.id) and not record.qa and record.split == known.split:
-            known.captions = list(dict.fromkeys(known.captions + record.captions))
-        else:
-            repeated = f"the image {quoted(record.image)} is repeated"
-            raise LineError(table, number, f"{repeated}; a further row may only add a text in the same split")
+    there |= set(filter(None, files))
     elsewhere = {name: file for name, file in zip(names, files, strict=True) if file and is_elsewhere(name)}
     for name in islice(elsewhere, 1):
         notes.append(f"{table.name}: {len(elsewhere):,} paths or addresses are files here: {name} is {elsewhere[name]}")
-    there = set(files)
-    missing += (record for record in by_image.values() if record.image not in there)
-    return [record for record in by_image.values() if record.image in there]
+    split = part.split or next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None)
+    return [
+        _record(table, number, file or name or f"(line {number})", texts, row, split)
+        for (number, _, texts, row), name, file in zip(rows, names, files, strict=True)
+    ]
+
+
+def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[Record]:
+    """One record per image, in the order of the tables; further rows for an image add captions, and other words to
+    its attributes, as lists of boxes have a row for each.
+
+    An image in the tables of several splits is of the last one: what tests is not trained on.
+    """
+    several: dict[str, str] = {}
+    by_image: dict[tuple[Path | None, str], Record] = {}
+    ids: set[tuple[Path | None, str]] = set()
+    for record in rows:
+        table = None if record.image in there else record.table  # what is missing here may be another picture there
+        known = by_image.get((table, record.image))
+        if known is None:
+            if (table, record.id) in ids:
+                raise LineError(record.table, record.line, f"the id {record.id!r} is repeated")
+            ids.add((table, record.id))
+            by_image[table, record.image] = record
+        elif (record.captions or record.id == known.id) and not record.qa and _is_of_both(record, known):
+            known.captions = list(dict.fromkeys(known.captions + record.captions))
+            for name, cell in record.attributes.items():
+                known.attributes[name] = _with_words(known.attributes.get(name), cell)
+            if record.split != known.split:
+                several[record.image] = known.split = max(known.split, record.split, key=SPLITS.index)
+        else:
+            repeated = f"the image {quoted(record.image)} is repeated"
+            raise LineError(
+                record.table, record.line, f"{repeated}; a further row may only add a text in the same split"
+            )
+    if several:
+        image, split = next(iter(several.items()))
+        notes.append(f"{len(several):,} images are in tables of several splits; the first: {image} is in {split} alone")
+    return list(by_image.values())
+
+
+def _with_words(known: Any, further: Any) -> Any:
+    """An attribute with the words of a further row; of numbers, such as edges of boxes, the first is kept."""
+    if known is None:
+        return further
+    told, words = ([*map(str, each)] if isinstance(each, list) else [str(each)] for each in (known, further))
+    added = [word for word in words if word not in told and not NUMBER.fullmatch(word)]
+    return [*told, *added] if added else known
+
+
+def _is_of_both(record: Record, known: Record) -> bool:
+    """Whether a further row for an image is of the same split, or in the table of another one."""
+    return record.split == known.split or (record.table != known.table and {record.split, known.split} <= set(SPLITS))
 
 
 def read_rows(table: Path, notes: list[str]) -> Iterator[Record]:
     """One record for each row of a table, in its order; it need not have a picture. Raises LineError."""
     for number, image, texts, row in table_rows(table, notes, None):
         name = next(iter(validate(IMAGE_CELLS, table, number, image).values()), "")
-        yield _record(table, number, name.replace("\\", "/"), texts, row, PurePosixPath())
+        yield _record(table, number, name.replace("\\", "/"), texts, row, None)
 
 
 def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosixPath) -> str | None:
@@ -238,7 +383,7 @@ def _find(folder: Folder, table: Path, number: int, name: str, inside: PurePosix
 
 
 def _record(
-    table: Path, number: int, image: str, texts: dict[str, Any], row: dict[str, Any], inside: PurePosixPath
+    table: Path, number: int, image: str, texts: dict[str, Any], row: dict[str, Any], split: str | None
 ) -> Record:
     texts = validate(TEXT_CELLS, table, number, texts)
     fields: TableRow = validate(TABLE_ROW, table, number, row)
@@ -247,7 +392,7 @@ def _record(
         image if fields.id in (None, "") else str(fields.id),
         image,
         number,
-        fields.split or next(filter(None, map(SPLIT_NAMES.get, map(str.lower, reversed(inside.parts)))), None),
+        fields.split or split,
         [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
         _without_empty(fields.attributes | fields.model_extra),
         [(pair.q, pair.a) for pair in fields.qa if pair.q and pair.a],

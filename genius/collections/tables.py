@@ -5,16 +5,21 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
-from pathlib import Path
+from functools import lru_cache
+from itertools import chain, islice, zip_longest
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from genius.collections.arrow import parquet_rows
 from genius.collections.encodings import code_page_note, decoded
+from genius.collections.label_studio import plain_row
+from genius.collections.layout import SPLITS
 from genius.collections.lines import LineError, file_bytes, parse_object
-from genius.errors import quoted
+from genius.collections.listing import PICTURES
+from genius.errors import UserError, quoted
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 JSON = (".jsonl", ".json")
@@ -28,19 +33,78 @@ COLUMNS = {  # field -> the names of its columns, the best first
 }
 NUMBERED_TEXT = re.compile(rf"({'|'.join(COLUMNS['text'])})\d+")
 MAX_TABLE = 2**26  # bytes of a file that is looked at only because it may be a table
+SAMPLE = 1000  # rows that are looked at to see which pictures they name
+NUMBER = re.compile(r"(?!0\d)[\d.,+-]+")
+NAMES = re.compile(r".*(id|key|name|number)|nr|no")  # columns whose numbers are names
 HEAD = 20  # rows of a table that may stand above its header
 NUMBERS = ("", "#", "index", "row", "level0")  # columns that only count the rows
+SPLIT_NAMES = {name: name for name in (*SPLITS, "candidates")} | {"validation": "val", "valid": "val", "dev": "test"}
 Row = tuple[int, dict[str, Any]]
 Cells = tuple[int, dict[str, Any], dict[str, Any], dict[str, Any]]  # line, image and texts by column, others by field
 
 
-def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool:
-    """Whether a text or JSON file is a table of images, the first of which is there."""
+def split_of(table: str) -> str | None:
+    """The split that the name of a table begins or ends with: train-00000-of-00002.parquet, captions_val2017.json."""
+    words = re.findall("[a-z]+", PurePosixPath(table).stem.lower()) or [""]
+    return SPLIT_NAMES.get(words[0]) or SPLIT_NAMES.get(words[-1])
+
+
+def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool | None:
+    """Whether most rows of a file name pictures that are here, so that it is no log. None: they do not, but it may be
+    meant as a table of pictures that are missing, or it is damaged or empty."""
+    is_table = file.suffix.lower() in SUFFIXES
     try:
-        _, images, _, _ = next(table_rows(file, [], is_picture))
-        return file.stat().st_size < MAX_TABLE and any(map(is_picture, map(str, images.values())))
-    except (LineError, StopIteration):
-        return False
+        if not is_table and file.stat().st_size > MAX_TABLE:
+            return False
+        rows = [row for _, row in islice(_rows(file, []), SAMPLE)]
+        if file.suffix.lower() == ".json" and len(rows) == 1 and not file_bytes(file).lstrip().startswith(b"["):
+            return False  # what is said of one picture
+    except (OSError, ValueError, UserError):
+        return None if is_table else False
+    guess = _image_column(rows, is_picture)
+    is_named = any("image" in _known(tuple(row)) for row in rows)
+    if not is_table and not is_named and guess and is_picture(guess):
+        return False  # a list of pictures, without names of columns
+    images = [row.get(_known(tuple(row)).get("image", guess)) for row in rows]
+    if sum(bool(image) and is_picture(str(image)) for image in images) > len(rows) / 2:
+        return True
+    suffixes = _image_column(rows, lambda cell: Path(cell).suffix.lower() in PICTURES)
+    return None if is_table and (is_named or suffixes or not rows) else False
+
+
+def same_rows(one: Path, other: Path) -> bool:
+    """Whether two tables have the same rows, and have any. Raises UserError if one is damaged."""
+
+    def rows(table: Path) -> Iterator[dict[str, str]]:
+        return ({name: "" if cell is None else str(cell) for name, cell in row.items()} for _, row in _rows(table, []))
+
+    return any(rows(one)) and all(row == twin for row, twin in zip_longest(rows(one), rows(other)))
+
+
+def _image_column(rows: Sequence[dict[str, Any]], is_picture: Callable[[str], bool]) -> str | None:
+    """The column of which most cells name pictures, the first that has their suffixes if there is one.
+
+    A number names a picture only in a column of names: others hold times, steps and amounts.
+    """
+    counts: Counter[str] = Counter()
+    for row in rows:
+        for name, cell in row.items():
+            if isinstance(cell, str) and (NAMES.fullmatch(plain_name(name)) or not NUMBER.fullmatch(cell.strip())):
+                counts[name] += is_picture(cell)
+    fits = [name for name, count in counts.items() if count > len(rows) / 2]
+    return min(fits, key=lambda name: "." not in str(rows[0].get(name)), default=None)
+
+
+@lru_cache
+def _known(names: tuple[str, ...]) -> dict[str, str]:
+    """field -> the best named column, of the fields that are recognized by the names of their columns."""
+    plain = {name: plain_name(name) for name in names}
+    best = {}
+    for field, known in COLUMNS.items():
+        places = {plain_name(name): place for place, name in enumerate(known)}
+        if fits := [(places[plain[name]], name) for name in names if plain[name] in places]:
+            best[field] = min(fits)[1]
+    return best
 
 
 def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool] | None) -> Iterator[Cells]:
@@ -51,10 +115,13 @@ def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool] 
     """
     found: dict[str, list[str]] = {}
     names: dict[tuple[str, ...], list[tuple[str, str]]] = {}  # keys of a row -> (name, field)
-    for number, row in _rows(table, notes):
+    rows = _rows(table, notes)
+    sample = list(islice(rows, SAMPLE if is_picture else 0))
+    guess = _image_column([row for _, row in sample], is_picture) if is_picture else None
+    for number, row in chain(sample, rows):
         keys = tuple(row)
         if keys not in names:
-            names[keys] = _recognized(table, number, row, is_picture)
+            names[keys] = _recognized(table, number, row, is_picture, guess)
             for name, field in names[keys]:
                 known = found.setdefault(field, [])
                 known += [name] * (name not in known)
@@ -82,11 +149,11 @@ def _rows(table: Path, notes: list[str]) -> Iterator[Row]:
     if table.name in KARPATHY:
         return _karpathy_rows(table, text)
     if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
-        return _listed(table, text)
+        return ((number, plain_row(row)) for number, row in _listed(table, text))
     lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
     if table.suffix.lower() in JSON:
         return ((number, parse_object(table, number, line)) for number, line in lines)
-    return _csv_rows(table, lines, notes)
+    return ((number, plain_row(row)) for number, row in _csv_rows(table, lines, notes))
 
 
 def _listed(table: Path, text: str) -> Iterator[Row]:
@@ -114,21 +181,17 @@ def _karpathy_rows(table: Path, text: str) -> Iterator[Row]:
 
 
 def _recognized(
-    table: Path, number: int, row: dict[str, Any], is_picture: Callable[[str], bool] | None
+    table: Path, number: int, row: dict[str, Any], is_picture: Callable[[str], bool] | None, guess: str | None
 ) -> list[tuple[str, str]]:
-    """(name, field) for each column; the image is the best named one, every text column is a text."""
+    """(name, field) for each column; the image is the best named one or the guess, every text column is a text."""
     names, plain = tuple(row), {name: plain_name(name) for name in row}
-    fields = {}
-    for field, known in COLUMNS.items():
-        places = {plain_name(name): place for place, name in enumerate(known)}
-        fits = sorted((places[plain[name]], name) for name in names if plain[name] in places)
-        fields |= dict.fromkeys((name for _, name in (fits if field == "text" else fits[:1])), field)
-    if is_picture and "image" not in fields.values():
-        fits = [name for name in names if isinstance(row[name], str) and is_picture(row[name])]
-        if any(map(is_picture, fits)):
+    fields = {name: field for field, name in _known(names).items()}
+    fields |= {name: "text" for name in names if plain[name] in COLUMNS["text"]}
+    if is_picture and "image" not in fields.values() and guess in row:
+        if is_picture(guess):
             message = "names a picture, not the columns; add a first row such as image,text"
             raise LineError(table, 1, f"the first row {message}")
-        fields |= dict.fromkeys(sorted(fits, key=lambda name: "." not in row[name])[:1], "image")
+        fields[guess] = "image"
     if is_picture and "image" not in fields.values():
         expected = ", ".join(COLUMNS["image"][:6])
         raise LineError(

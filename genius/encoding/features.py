@@ -223,7 +223,8 @@ class FeatureFiles:
         batches = self._batches(inputs, missing, batch_size, label, cache)
         load = ImagePreprocessor(open_path, encoder.config.preprocess)
         rows = sum(map(self.size, missing))
-        with tf32_products(), tqdm(total=rows, desc=label, unit="item", smoothing=0.05, disable=not rows) as bar:
+        bar = tqdm(total=rows, desc=label, unit="item", smoothing=0.05, delay=1, disable=not rows)
+        with tf32_products(), bar:
             for batch, pixels, opened in load_images(batches, attrgetter("paths"), load, workers):
                 if batch.rows.start == 0:
                     size = self.size(batch.shard)

@@ -16,7 +16,6 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import compress
 from pathlib import Path
 from typing import Annotated
@@ -172,7 +171,7 @@ class CodeNamer:
             self.names = read_names(path)
         except UserError as error:
             logging.getLogger(__name__).warning("%s", error)
-        self.profiles_of = lru_cache(1)(lambda index: Profiles(engine, index))
+        self.profiles_of = engine.versions.cached(lambda index: Profiles(engine, index))
 
     @property
     def profiles(self) -> Profiles:

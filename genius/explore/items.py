@@ -67,8 +67,10 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
 
 
 def source_facts(source: str) -> list[tuple[str, str]]:
-    """(name, value) pairs of the plain values in the fields of a source."""
-    return [(name, str(value)) for name, value in source_fields(source).items() if isinstance(value, str | int | float)]
+    """(name, value) pairs of the plain values, and of the lists of words, in a source's fields."""
+    fields = source_fields(source).items()
+    shown = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in fields]
+    return [(name, str(value)) for name, value in shown if isinstance(value, str | int | float)]
 
 
 def item_query(index: Index, row: int) -> Query:

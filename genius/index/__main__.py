@@ -1,9 +1,9 @@
 """Add items to the index of a trained run, or remove items, without training; an app that serves the run reloads it.
 
 python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER; --replace: also changed items
-python -m genius.index RUN remove ID...      or - to read ids from standard input, one per line
+python -m genius.index RUN remove ID...      from every file; or - to read ids from standard input, one per line
 python -m genius.index RUN check             are the files whole, do the codes still fit, is it time to train again?
-python -m genius.index RUN compact           merge all segments into one, without removed items
+python -m genius.index RUN compact           merge all segments into one
 """
 
 import shlex
@@ -56,13 +56,10 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
         return sources[-1]
 
     models = update.Models.load(run, device)
-    added = update.add(run, read, models)
+    added = update.add(run, read, models, replace)
     print(*sources[-1].notes, added, sep="\n")
-    if replace and added.changed:
-        update.remove(run, added.changed)
-        print(f"replaced {len(added.changed):,}:")
-        added = update.add(run, read, models)
-        print(added)
+    if added.replaced:
+        print(f"replaced {_listed(added.replaced)}")
     for complaint in added.complaints:
         print(f"unreadable: {complaint}")
     if added.unreadable > len(added.complaints):
@@ -101,7 +98,7 @@ def check(run: Path) -> int:
 
 def compact(run: Path) -> int:
     """Merge the segments. Returns the exit status, 0."""
-    print("one segment" if update.compact(run) else "nothing to do: one segment, and nothing was removed")
+    print("one segment" if update.compact(run) else "nothing to do: one segment")
     return 0
 
 

@@ -26,9 +26,9 @@ MAX_FAR = 0.15  # share of added items that are far from their IDs; it was half 
 MIN_TRAINED = 50  # trained items of a modality that are enough to compare with
 MAX_BUCKET_GROWTH = 2.0  # times as many items in a bucket as after training
 TRAINING = "python -m training COLLECTION RUN"
+COMPACT = "python -m genius.index RUN compact"
 TRAIN_AGAIN = f"Train again on a collection with items like these: {TRAINING}"
 LENGTH_TOLERANCE = 0.01  # by which the length of a stored embedding may differ from 1
-MAX_REMOVED = 0.5  # removed items that still take space, for each item of the index; of more the index is compacted
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def description(index: Index, drift: DriftReport) -> str:
     segments = len(config.segments)
     lines = [
         f"{index.n:,} items ({kinds}): {drift.trained:,} indexed by training, {drift.added:,} added since",
-        f"{segments} segment{'s' * (segments > 1)}; {config.removed:,} removed items still take space",
+        f"{segments} segment{'s' * (segments > 1)}",
         f"items that share an ID: {drift.all_buckets}"
         + (f"; as trained: {drift.buckets}" if drift.added and drift.buckets else ""),
     ]
@@ -193,6 +193,6 @@ def description(index: Index, drift: DriftReport) -> str:
 def advice(index: Index, drift: DriftReport) -> list[str]:
     """Sentences that say what to do; none if all is well."""
     sentences = drift.warnings()
-    if index.config.removed > MAX_REMOVED * index.n:
-        sentences.append("Removed items take much space; free it: python -m genius.index RUN compact")
+    if removed := index.config.removed:  # by an older version of the program
+        sentences.append(f"{removed:,} removed items are still in its files; erase them: {COMPACT}")
     return sentences

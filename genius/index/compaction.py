@@ -1,4 +1,4 @@
-"""Merge segments into one, without removed items.
+"""Write the items of one or several segments into a new one, without removed items.
 
 Databases are merged by SQLite itself: an item's new number is its old one less the removed ones before it.
 """
@@ -36,18 +36,17 @@ MERGE_PICTURES = (
 MERGE_SHOWN = f"INSERT INTO shown SELECT {NUMBER}, picture + ? FROM old.shown AS old WHERE {THERE}"
 
 
-def merge_segments(folder: Path, index: Index, first: int = 0) -> None:
-    """Fill `folder` with the files of one segment that holds the items of the segments from number `first` on."""
-    start = index.places.first_row(first)
-    write_embeddings(folder / EMBEDDINGS, ConcatenatedArray([index.embeddings], np.arange(start, index.n)))
+def merge_segments(folder: Path, index: Index, rows: np.ndarray) -> None:
+    """Fill `folder` with the files of one segment that holds these rows (m,), ascending, and no byte of others."""
+    write_embeddings(folder / EMBEDDINGS, ConcatenatedArray([index.embeddings], rows))
     with ExitStack() as stack:
         items, thumbnails = (
             stack.enter_context(resumable_database(folder / name, tables))
             for name, tables in ((ITEMS, ITEM_TABLE), (THUMBNAILS, THUMBNAIL_TABLES))
         )
-        for number in range(first, len(index.config.segments)):
-            segment, gone = segment_folder(index.folder, number), index.places.removed(number)
-            row = index.places.first_row(number) - start
+        for number, chosen, kept in index.places.split(index.places.positions(rows)):
+            segment, row = segment_folder(index.folder, number), int(chosen[0])
+            gone = np.setdiff1d(np.arange(index.config.segments[number]), kept, assume_unique=True)
             with _attached(items, segment / ITEMS, gone):
                 items.execute(MERGE_ITEMS, (row,))
             with _attached(thumbnails, segment / THUMBNAILS, gone):

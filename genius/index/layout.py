@@ -13,12 +13,14 @@ from genius.schema import Modality
 from genius.trie.ids import MAX_CODES
 
 CONFIG = "config.json"
+INSTRUCTIONS = "instructions.json"
 MAX_ITEMS = 2**31 - 1  # positions are int32
 MAX_SEGMENTS = 10_000
 MAX_LEVELS = 256
 DISTANCES = "distances.npy"
 ERRORS = "errors.npy"  # in place of them, of older runs
-ROWS = "rows.npy"  # where items were removed
+ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS)  # of the index, not of a segment
+ROWS = "rows.npy"  # of older runs, whose segments still hold removed items
 
 
 class Instruction(NamedTuple):
@@ -39,6 +41,7 @@ class IndexConfig:
     code_sizes: tuple[int, ...]  # codes at each level of an ID
     segments: tuple[int, ...]  # items of each segment as it was written
     trained: int  # the first items, which were indexed when the run was trained
+    last_dataset: int = -1  # the highest dataset number of removed items' ids, which no other items get
 
     @property
     def grown(self) -> int:
@@ -47,7 +50,7 @@ class IndexConfig:
 
     @property
     def removed(self) -> int:
-        """Removed items that still take space in the segments."""
+        """Removed items that an older run still holds in its segments."""
         return sum(self.segments) - self.n
 
     def check(self) -> None:
@@ -56,6 +59,7 @@ class IndexConfig:
             0 < self.n <= sum(self.segments) <= MAX_ITEMS
             and min(self.segments) > 0
             and 0 <= self.trained <= self.n
+            and self.last_dataset >= -1
             and self.dim > 0
             and 0 < len(self.code_sizes) <= MAX_LEVELS
             and len(self.segments) <= MAX_SEGMENTS

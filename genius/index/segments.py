@@ -4,8 +4,8 @@
     items.sqlite        number in the segment -> id, modality, text, image, source; unique by id
     thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is kept once
 
-A position is an item's number in all segments together. Rows number the items that remain: the positions without
-those of removed items. Both are in the same order.
+A position is an item's number in all segments together. In older runs segments still hold removed items: rows number
+those that remain, in the same order.
 
 Axes: n rows, t requested rows, s segments, d embedding dim.
 """
@@ -61,19 +61,6 @@ class RowMap:
             return positions
         place = search_sorted(self.kept, positions)
         return np.where((positions >= 0) & (self.kept[np.minimum(place, len(self) - 1)] == positions), place, -1)
-
-    def first_row(self, segment: int) -> int:
-        """The row of the first item of a segment that was not removed, or of the next segment that has one."""
-        start = self.starts[segment]
-        return int(start if self.kept is None else search_sorted(self.kept, start))
-
-    def removed(self, segment: int) -> np.ndarray:
-        """Numbers in the segment of the items that were removed, ascending."""
-        start, end = self.starts[segment : segment + 2]
-        if self.kept is None:
-            return np.empty(0, dtype=np.int64)
-        kept = self.kept[self.first_row(segment) : search_sorted(self.kept, end)]
-        return np.setdiff1d(np.arange(end - start), kept - start, assume_unique=True)
 
     def split(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Of each segment with any of the positions (t,): its number, which ones, and their numbers in it."""
@@ -189,8 +176,17 @@ class ItemRecords:
             raise UserError(f"{self._thumbnails[segment].file} holds something else than WebP; copy the run again")
         return picture
 
+    def others_say(self, word: str, rows: np.ndarray) -> bool:
+        """Whether the text of an item in none of these rows has this word (in lower case)."""
+        query = "SELECT row FROM items WHERE instr(lower(text), ?) LIMIT ?"
+        for start, items in zip(self.places.starts[:-1], self._items, strict=True):
+            found = np.array([row for (row,) in items.select(query, word, len(rows) + 1)], dtype=np.int64) + start
+            if not np.isin(self.places.rows(found), [*rows, -1]).all():
+                return True
+        return False
+
     def last_dataset(self) -> int:
-        """The highest dataset number of all ids, also of removed items; −1 if none has one."""
+        """The highest dataset number of all ids; −1 if none has one."""
         return max(items.select(f"SELECT ifnull(max({DATASET}), -1) FROM items")[0][0] for items in self._items)
 
     def datasets(self) -> np.ndarray:

@@ -2,18 +2,20 @@
 
     embeddings.npy, items.sqlite, thumbnails.sqlite     the items that were indexed first: a segment, see segments.py
     segment-1/, …       the same files, of the items that were added since
-    rows.npy            (n,) int32 positions of the items in the segments, if any were removed; memory-mapped
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     modalities.npy      (n,) uint8
     distances.npy       (n, 2) float32 ‖z − ẑ‖² of each item's feature and its ID, and ‖ẑ‖²; NaN if unknown; may be
                         missing; memory-mapped. Older runs have errors.npy, the first column
+    rows.npy            (n,) int32, memory-mapped: of older runs, whose segments still hold removed items, the positions
+                        of the others; the next change of such a run erases what is removed
     instructions.json   the instructions that users can choose from
     config.json         n, d, code sizes, segments
 
 A row is an item's number in the collection's order. Nothing in the folder ever changes: adding and removing
-(update.py) make a new version in a folder of its own, in which the items after a removed one have other rows. Files
-that stay are shared by hard links. Once it is whole, the manifest names it (`Run.replace`), so a reader finds the old
-version or the new one; a version that no one reads any more is deleted when the next but one is made, or later.
+(update.py) make a new version in a folder of its own, in which the items after a removed one have other rows. Segments
+that stay are shared by hard links; one that holds a removed item is written anew. Once it is whole, the manifest names
+it (`Run.replace`), so a reader finds the old version or the new one; the old one is deleted at once, or when its last
+reader lets go of it.
 
 Table and trie are built from ids.npy on request, over all items or over a subset of rows (a local pool): storing them
 would save little, since a file from elsewhere is believed only after a comparison with the IDs.
@@ -34,6 +36,7 @@ from genius.index.layout import (
     CONFIG,
     DISTANCES,
     ERRORS,
+    INSTRUCTIONS,
     ROWS,
     IndexConfig,
     Instruction,
@@ -112,7 +115,7 @@ class Index:
             modalities,
             distances,
             ItemRecords(segments, places),
-            read_instructions(folder / "instructions.json"),
+            read_instructions(folder / INSTRUCTIONS),
             lease,
         )
 
@@ -124,6 +127,10 @@ class Index:
     @property
     def n(self) -> int:
         return self.config.n
+
+    def last_dataset(self) -> int:
+        """The highest dataset number of all ids, also of removed items; −1 if none has one."""
+        return max(self.config.last_dataset, self.records.last_dataset())
 
     @property
     def code_sizes(self) -> tuple[int, ...]:

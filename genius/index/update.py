@@ -2,20 +2,21 @@
 
 Each change writes a new version of the index to a folder of its own, which then replaces the version before in one
 step (`Run.replace`). Rows stay as they are; added items get the last ones, and the rows after a removed item move up.
+The segments that held a removed item are written anew without it.
 
 Axes: n items of the index, c items of the source, m of these that are new, d embedding dim, M levels.
 """
 
 import hashlib
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress, islice
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from PIL import Image
@@ -28,8 +29,9 @@ from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder
 from genius.index.compaction import first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
+from genius.index.erasing import erase, erase_mentions
 from genius.index.item_source import ItemSource
-from genius.index.layout import CONFIG, DISTANCES, ERRORS, ROWS, segment_folder, write_config
+from genius.index.layout import INSTRUCTIONS, MAX_SEGMENTS, segment_folder
 from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
 from genius.index.store import PART, Index
 from genius.index.writing import MAX_EXAMPLES, THUMBNAIL_QUALITY, write_rows, write_segment
@@ -46,9 +48,9 @@ from genius.trie.ids import IDTable, pack
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
 SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
-ROW_FILES = (CONFIG, "ids.npy", "modalities.npy", DISTANCES, ERRORS, ROWS)  # a new version has its own
-SEGMENT = re.compile(r"segment-(\d+)/.+")
-KIND = np.dtype([("modality", np.uint8), ("pictured", np.bool_), ("content", np.uint64)])  # of an item: see _content
+KIND = np.dtype(  # of a new item; content: see _content; row: of the indexed item that it replaces, or −1
+    [("modality", np.uint8), ("pictured", np.bool_), ("content", np.uint64), ("row", np.int64)]
+)
 MERGE_AT = 8  # segments; with so many, adding merges small ones
 
 
@@ -98,6 +100,7 @@ class Added:
     changed: tuple[str, ...]  # the skipped ids whose texts or pictures differ from the indexed ones
     complaints: tuple[str, ...]  # sentences about some unreadable images
     copies: tuple[str, ...] = ()  # names of the images, or texts, of some duplicates
+    replaced: tuple[str, ...] = ()  # ids whose items gave way to others of the source
 
     @property
     def items(self) -> int:
@@ -123,18 +126,17 @@ class Removed:
     unknown: tuple[str, ...]
 
 
-def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
+def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: bool = False) -> Added:
     """Add the items that the index does not hold yet. If it is killed, the next call resumes the encoding.
 
-    read: returns the source of items, given a dataset number that no id of the index has.
+    read: returns the source of items, given a dataset number that no id of the index has. replaces: items whose ids are
+    known, but not their texts or pictures, take the place of the indexed ones, in the same step.
     Raises UserError if the run cannot be changed, or the source cannot be read.
     """
-    with write_lock(run), disk_errors_explained(run):
-        opened = Run(run)
-        models.check(opened)
-        index = Index.load(opened.folder(PART))
-        source = read(index.records.last_dataset() + 1)
-        new = _find_new_items(index, source)
+    with changing(run, models) as (opened, index):
+        sources = opened.manifest.get("sources", ())  # datasets of the run, which may not be indexed yet
+        source = read(max(index.last_dataset() + 1, len(sources)))
+        new = _find_new_items(index, source, replaces)
         complaints: list[str] = []
         if not len(new.kinds):
             remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
@@ -144,14 +146,17 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
         readable, embedding = files.arrays["masks"][:, 0] | ~new.kinds["pictured"], files.arrays["embedding"]
+        stays = np.ones(index.n, dtype=bool)
+        stays[new.kinds["row"][readable & (new.kinds["row"] >= 0)]] = False
         copies = np.zeros(len(codes), dtype=bool)
         copies[readable] = _find_copies(
             index,
+            np.flatnonzero(stays),
             codes[readable],
             ConcatenatedArray([embedding], np.flatnonzero(readable)),
             new.kinds["content"][readable],
         )
-        kept = np.flatnonzero(readable & ~copies)
+        kept, replaced = np.flatnonzero(readable & ~copies), [item.id for item in index.items(np.flatnonzero(~stays))]
         if len(kept):
             distances = squared_distances(fused, codes, models.quantizer)
             append(
@@ -162,7 +167,10 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
                 distances[kept],
                 ConcatenatedArray([embedding], kept),
                 source.image_path,
+                stays=stays,
             )
+        elif replaced:
+            _publish(opened, index, stays)
         remove_folder(files.folder)
         copied = islice(compress(new.items(source), copies), MAX_EXAMPLES)
         return Added(
@@ -173,37 +181,56 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models) -> Added:
             new.changed,
             tuple(complaints[:MAX_EXAMPLES]),
             tuple(Path(item.image).name if item.image else item.text for item in copied),
+            tuple(replaced),
         )
 
 
 def remove(run: Path, ids: Iterable[str]) -> Removed:
-    """Remove the items with these ids. Raises UserError if none would be left, or the run cannot be changed."""
-    with write_lock(run), disk_errors_explained(run):
-        opened, asked = Run(run), list(dict.fromkeys(ids))
-        index = Index.load(opened.folder(PART))
+    """Remove the items with these ids, from all files of the run (see erasing.py).
+
+    Raises UserError if none would be left, or the run cannot be changed.
+    """
+    with changing(run) as (opened, index):
+        asked = list(dict.fromkeys(ids))
         rows = index.rows_of(asked)
         unknown = tuple(compress(asked, rows < 0))
-        gone = np.zeros(index.n, dtype=bool)
-        gone[rows[rows >= 0]] = True
-        if gone.all():
+        stays = np.ones(index.n, dtype=bool)
+        stays[rows[rows >= 0]] = False
+        if not stays.any():
             raise UserError("no item would be left; an index needs at least one")
-        if gone.any():
-            _publish_without(opened, index, gone)
-        return Removed(int(gone.sum()), unknown)
+        if not stays.all():
+            _publish(opened, index, stays)
+        return Removed(int((~stays).sum()), unknown)
 
 
 def compact(run: Path) -> bool:
-    """Merge all segments into one, without removed items; False if there is nothing to do.
+    """Merge all segments into one; False if there is nothing to do.
 
     Rows stay as they are. Raises UserError if the run cannot be changed.
     """
-    with write_lock(run), disk_errors_explained(run):
-        opened = Run(run)
-        index = Index.load(opened.folder(PART))
+    with changing(run) as (opened, index):
         if index.config.segments == (index.n,):
             return False
-        _publish_merged(opened, index, 0)
+        _publish(opened, index, np.ones(index.n, dtype=bool), merged=0)
         return True
+
+
+@contextmanager
+def changing(run: Path, models: Models | None = None) -> Iterator[tuple[Run, Index]]:
+    """A run and its index, which no one else changes inside the block.
+
+    What killed processes have left is deleted first. Raises UserError if the run is being changed already, or if these
+    models are not those of the run.
+    """
+    with write_lock(run), disk_errors_explained(run):
+        opened = Run(run)
+        if models is not None:
+            models.check(opened)
+        opened.sweep(PART)
+        erase(opened)
+        index = Index.load(opened.folder(PART))
+        index.lease.release()  # its folder goes as soon as there is a newer one
+        yield opened, index
 
 
 def append(
@@ -215,89 +242,99 @@ def append(
     embeddings: Vectors,
     image_path: Callable[[str], Path],
     trained: bool = False,
+    stays: np.ndarray | None = None,
 ) -> None:
     """Publish a version with one more segment; the caller holds the run's write lock.
 
     codes (m, M), distances (m, 2), embeddings (m, d): of the new items. trained: they are of the collection that the
-    run was made from, as all before them.
+    run was made from, as all before them. stays (n,) bool: the rows that remain; None: all.
     """
-    config, end = index.config, sum(index.config.segments)
 
-    def write(folder: Path) -> None:
-        segment = segment_folder(folder, len(config.segments))
-        segment.mkdir()
+    def write(segment: Path) -> StoredRows:
         added, _ = write_segment(segment, items, embeddings, image_path, run.settings.index.thumbnail_side)
-        known = np.full((index.n, 2), np.nan, np.float32) if index.distances is None else index.distances
-        kept = index.places.kept
-        if kept is not None:
-            kept = np.concatenate([kept, np.arange(end, end + len(codes))])
-        n = index.n + len(codes)
-        write_rows(
-            folder,
-            replace(config, n=n, segments=(*config.segments, len(codes)), trained=n if trained else config.trained),
-            np.concatenate([index.packed, pack(codes, config.code_sizes)]),
-            np.concatenate([index.modalities, added]),
-            np.concatenate([known, distances]),
-            kept,
-        )
+        return StoredRows(pack(codes, index.code_sizes), added, distances)
 
-    _publish_rows(run, write)
-    if len(config.segments) >= MERGE_AT:  # to keep their number, and so that of open files, small
+    segments = _publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
+    if len(segments) > MERGE_AT:  # to keep their number, and so that of open files, small
         try:
             grown = Index.load(run.folder(PART))
-            _publish_merged(run, grown, first_to_merge(grown.config.segments))
+            grown.lease.release()
+            _publish(run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments))
         except UserError as error:  # the added items stay
             logging.getLogger(__name__).warning("the segments were not merged: %s", error)
 
 
-def _publish_rows(run: Run, write: Callable[[Path], None]) -> None:
-    """Publish a version with other files about rows, and maybe one more segment."""
-    run.replace(PART, write, [name for name in _files(run) if name not in ROW_FILES])
+class StoredRows(NamedTuple):
+    """What is stored by row: IDs (m, B), modalities (m,), distances (m, 2)."""
+
+    packed: np.ndarray
+    modalities: np.ndarray
+    distances: np.ndarray
 
 
-def _publish_without(run: Run, index: Index, gone: np.ndarray) -> None:
-    """gone (n,) bool: the rows to remove."""
-    config, kept = index.config, np.flatnonzero(~gone)
-    positions = kept if index.places.kept is None else index.places.kept[kept]
+def _publish(
+    run: Run,
+    index: Index,
+    stays: np.ndarray,
+    added: Callable[[Path], StoredRows] | None = None,
+    trained: bool = False,
+    merged: int = MAX_SEGMENTS,
+) -> tuple[int, ...]:
+    """Publish a version with the rows that stay (n,) bool, and erase the others; returns the sizes of its segments.
+
+    Segments that stay whole are shared; the others are written anew, or left out if nothing of them stays.
+    added: writes one more segment into a folder. merged: the segments from this number on become one.
+    """
+    config, kept = index.config, np.flatnonzero(stays)
+    parts = [(number, kept[chosen]) for number, chosen, _ in index.places.split(index.places.positions(kept))]
+    if rest := [rows for number, rows in parts if number >= merged]:
+        parts = [*parts[: -len(rest)], (merged, np.concatenate(rest))]
+    shared = {INSTRUCTIONS: INSTRUCTIONS}
+    anew: list[tuple[Path, np.ndarray]] = []  # segments to write, as paths below the new version, with their rows
+    for place, (number, rows) in enumerate(parts):
+        folder = segment_folder(Path(), place)
+        if number < merged and len(rows) == config.segments[number]:
+            before = segment_folder(Path(), number)
+            shared |= {(folder / name).as_posix(): (before / name).as_posix() for name in FILES}
+        else:
+            anew.append((folder, rows))
+    sizes = [len(rows) for _, rows in parts]
 
     def write(folder: Path) -> None:
-        write_rows(
-            folder,
-            replace(config, n=len(kept), trained=int((kept < config.trained).sum())),
-            index.packed[kept],
-            index.modalities[kept],
-            None if index.distances is None else index.distances[kept],
-            positions,
+        for segment, rows in anew:
+            (folder / segment).mkdir(exist_ok=True)
+            merge_segments(folder / segment, index, rows)
+        more = StoredRows(index.packed[:0], index.modalities[:0], np.empty((0, 2), np.float32))
+        if added is not None:
+            segment = segment_folder(folder, len(parts))
+            segment.mkdir(exist_ok=True)
+            more = added(segment)
+            sizes.append(len(more.packed))
+        distances = None
+        if index.distances is not None or added is not None:
+            known = np.full((index.n, 2), np.nan, np.float32) if index.distances is None else index.distances
+            distances = np.concatenate([known[kept], more.distances])
+        n = sum(sizes)
+        changed = replace(
+            config,
+            n=n,
+            segments=tuple(sizes),
+            trained=n if trained else int((kept < config.trained).sum()),
+            last_dataset=config.last_dataset if stays.all() else index.last_dataset(),
         )
+        packed, modalities = (
+            np.concatenate([all_[kept], new])
+            for all_, new in ((index.packed, more.packed), (index.modalities, more.modalities))
+        )
+        write_rows(folder, changed, packed, modalities, distances)
 
-    _publish_rows(run, write)
-
-
-def _publish_merged(run: Run, index: Index, first: int) -> None:
-    """Merge the segments from number `first` on, without their removed items."""
-    config, places, row = index.config, index.places, index.places.first_row(first)
-    segments = (*config.segments[:first], index.n - row)
-    before = np.arange(row) if places.kept is None else places.kept[:row]
-    kept = np.concatenate([before, places.starts[first] + np.arange(index.n - row)])
-
-    def write(folder: Path) -> None:
-        segment = segment_folder(folder, first)
-        segment.mkdir(exist_ok=True)
-        merge_segments(segment, index, first)
-        write_config(folder / CONFIG, replace(config, segments=segments))
-        if sum(segments) > index.n:
-            np.save(folder / ROWS, kept.astype(np.int32))
-
-    def stays(name: str) -> bool:
-        match = SEGMENT.fullmatch(name)
-        number = int(match[1]) if match else 0 if name in FILES else -1
-        return number < first and name not in (CONFIG, ROWS)
-
-    run.replace(PART, write, filter(stays, _files(run)))
-
-
-def _files(run: Run) -> list[str]:
-    return list(run.manifest["parts"][PART]["files"])
+    gone = np.flatnonzero(~stays)
+    if len(gone):
+        erase_mentions(run, index, gone)
+    erasing = {"erasing": [item.id for item in index.items(gone)]} if len(gone) else {}
+    run.replace(PART, write, shared, **erasing)
+    erase(run)
+    return tuple(sizes)
 
 
 @dataclass(frozen=True)
@@ -307,7 +344,7 @@ class NewItems:
     fresh: Sequence[bool]  # (c,) which of the items these are
     kinds: np.ndarray  # (m,) of KIND
     skipped: int
-    changed: tuple[str, ...]  # skipped ids whose text or picture differs from the indexed one
+    changed: tuple[str, ...]  # of the skipped ids, those whose text or picture differs from the indexed one
     digest: str  # of the new items
 
     def items(self, source: ItemSource) -> Iterator[Item]:
@@ -315,21 +352,27 @@ class NewItems:
         return compress(source.items(), self.fresh)
 
 
-def _find_new_items(index: Index, source: ItemSource) -> NewItems:
+def _find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems:
+    """replaces: what has changed counts as new."""
     fresh: list[bool] = []
-    kinds: list[tuple[Modality, bool, int]] = []
+    kinds: list[tuple[Modality, bool, int, int]] = []
     changed: list[str] = []
     digest = hashlib.sha256()
     for chunk in batched(source.items(), LOOKUP):
         rows = index.rows_of(item.id for item in chunk)
-        fresh += (rows < 0).tolist()
+        is_new = rows < 0
         indexed = index.items(rows[rows >= 0])
         known = list(zip(compress(chunk, rows >= 0), rows[rows >= 0].tolist(), indexed, strict=True))
         with ThreadPoolExecutor() as readers:
             same = readers.map(lambda entry: _is_same(index, source, *entry), known)
-            changed += [entry[0].id for entry, is_same in zip(known, same, strict=True) if not is_same]
-        for item in compress(chunk, rows < 0):
-            kinds.append((item.modality, item.image is not None, _content(item)))
+            differs = ~np.fromiter(same, dtype=bool, count=len(known))
+        if replaces:
+            is_new[np.flatnonzero(rows >= 0)[differs]] = True
+        else:
+            changed += [item.id for item, _, _ in compress(known, differs)]
+        fresh += is_new.tolist()
+        for item, row in compress(zip(chunk, rows.tolist(), strict=True), is_new):
+            kinds.append((item.modality, item.image is not None, _content(item), row))
             digest.update(f"{item.id} {_image_state(source, item.image)} {_content(item)}\n".encode())
     skipped = len(fresh) - len(kinds)
     return NewItems(fresh, np.array(kinds, dtype=KIND), skipped, tuple(changed), digest.hexdigest())
@@ -399,14 +442,21 @@ def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: 
         return None
 
 
-def _find_copies(index: Index, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray) -> np.ndarray:
-    """(m,) bool: whether the index or an earlier new item is the same; codes (m, M), embeddings (m, d)."""
-    table = IDTable.from_packed(np.concatenate([index.packed, pack(codes, index.code_sizes)]), index.code_sizes)
+def _find_copies(
+    index: Index, kept: np.ndarray, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray
+) -> np.ndarray:
+    """(m,) bool: whether one of the kept rows (k,) of the index or an earlier new item is the same.
+
+    codes (m, M), embeddings (m, d), contents (m,): of the new items.
+    """
+    packed = np.concatenate([index.packed[kept], pack(codes, index.code_sizes)])
 
     def content(rows: np.ndarray) -> np.ndarray:
-        indexed, hashes = rows < index.n, np.empty(len(rows), dtype=np.uint64)
-        hashes[~indexed] = contents[rows[~indexed] - index.n]
-        hashes[indexed] = [_content(item) for item in index.items(rows[indexed])]
+        indexed, hashes = rows < len(kept), np.empty(len(rows), dtype=np.uint64)
+        hashes[~indexed] = contents[rows[~indexed] - len(kept)]
+        hashes[indexed] = [_content(item) for item in index.items(kept[rows[indexed]])]
         return hashes
 
-    return find_duplicates(table, index.n, ConcatenatedArray([index.embeddings, embeddings]).__getitem__, content)
+    rows = np.concatenate([kept, np.arange(index.n, index.n + len(codes))])
+    vectors = ConcatenatedArray([index.embeddings, embeddings], rows)
+    return find_duplicates(IDTable.from_packed(packed, index.code_sizes), len(kept), vectors.__getitem__, content)

@@ -20,7 +20,15 @@ from genius.encoding.features import batched
 from genius.errors import UserError
 from genius.files import link_or_copy, write_array
 from genius.index.database import placeholders, resumable_database, saved_progress, transaction
-from genius.index.layout import CONFIG, DISTANCES, ROWS, IndexConfig, Instruction, write_config, write_instructions
+from genius.index.layout import (
+    CONFIG,
+    DISTANCES,
+    INSTRUCTIONS,
+    IndexConfig,
+    Instruction,
+    write_config,
+    write_instructions,
+)
 from genius.index.segments import EMBEDDINGS, ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, Vectors
 from genius.schema import Item
 from genius.trie.ids import pack
@@ -75,7 +83,7 @@ def write_index(
         raise UserError("the collection has no candidates; an index needs at least one")
     config = IndexConfig(n, dim, tuple(code_sizes), segments=(n,), trained=n)
     config.check()
-    write_instructions(folder / "instructions.json", instructions)
+    write_instructions(folder / INSTRUCTIONS, instructions)
     modalities, unreadable = write_segment(folder, items, embeddings, image_path, thumbnail_side, resume_folder)
     write_rows(folder, config, pack(codes, code_sizes), modalities, distances)
     return unreadable
@@ -103,24 +111,14 @@ def write_segment(
 
 
 def write_rows(
-    folder: Path,
-    config: IndexConfig,
-    packed: np.ndarray,
-    modalities: np.ndarray,
-    distances: np.ndarray | None,
-    kept: np.ndarray | None = None,
+    folder: Path, config: IndexConfig, packed: np.ndarray, modalities: np.ndarray, distances: np.ndarray | None
 ) -> None:
-    """Write the files about rows: IDs (n, B), modalities (n,), distances (n, 2) if known.
-
-    kept (n,): the positions of the remaining items, if some were removed.
-    """
+    """Write the files about rows: IDs (n, B), modalities (n,), distances (n, 2) if known."""
     write_config(folder / CONFIG, config)
     np.save(folder / "ids.npy", packed)
     np.save(folder / "modalities.npy", modalities)
     if distances is not None:
         np.save(folder / DISTANCES, distances.astype(np.float32))
-    if kept is not None:
-        np.save(folder / ROWS, kept.astype(np.int32))
 
 
 def write_embeddings(file: Path, embeddings: Vectors) -> None:

@@ -4,8 +4,10 @@
     print(health("ids.csv", labels="category"))
 
 A table is a CSV, TSV, JSONL or Parquet file or a data frame with a column of names (`id`, `item`, …, else the first)
-and one column `codes` (a list, or a text such as `12 7 255` or `<a_12><b_7><c_255>`) or a column for each level (`c0`,
-`code_1`, …); a JSON object of names and codes; or an array (n, M), also in a .npy file, whose rows are the items.
+and one column `codes` (a list, or a text such as `12 7 255`, `12-7-255` or `<a_12><b_7><c_255>`) or
+a column for each level (`c0`, `code_1`, …); a JSON object of names and codes, or a list of codes; or
+an array (n, M), also in a .npy file, whose rows are the items. A token that names its level, as
+`<s0_12><s1_7>` do, must stand at that place.
 
 Shapes: n items, M levels.
 """
@@ -28,6 +30,8 @@ from genius.trie.ids import IDTable, check_code_sizes
 
 CODES = ("codes", "code", "semanticid", "semanticids", "semids", "sid", "sids")  # columns with the whole ID
 NAMES = ("id", "item", "itemid", "did", "iid", "asin", "name")  # of items, the best first
+# what precedes a code, such as the name of its level, and the code
+TOKEN = re.compile(r"(?:([a-z]+[_-]?\d*|\d+)[_-])?(\d+)", re.IGNORECASE | re.ASCII)
 LEVEL = re.compile(r"(?:c|code|codes|level|sid|semantic_?id|sem_?id)?_?(\d+)", re.IGNORECASE)  # a column of one level
 
 Table = str | Path | pd.DataFrame | np.ndarray
@@ -101,8 +105,13 @@ def read_ids(table: Table) -> IDs:
 
 
 def _read_json(file: Path) -> pd.DataFrame:
-    codes = json.loads(file.read_text())
-    return pd.DataFrame({"id": list(codes), "codes": [" ".join(map(str, code)) for code in codes.values()]})
+    held = json.loads(file.read_text(encoding="utf-8"))
+    if isinstance(held, dict):
+        return pd.DataFrame({"id": list(held), "codes": list(held.values())})
+    if not isinstance(held, list):
+        raise ValueError("expected an object of names and codes, or a list")
+    records = held and all(isinstance(row, dict) for row in held)
+    return pd.DataFrame(held if records else {"codes": held})
 
 
 READERS: dict[str, Callable[[Path], pd.DataFrame | np.ndarray]] = {
@@ -119,28 +128,70 @@ def _codes(table: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
     """Codes (n, M) and the columns that have them. Raises ValueError."""
     plain = {_plain(name): name for name in table.columns}
     if whole := next((plain[name] for name in CODES if name in plain), None):
-        column = table[whole]
-        if len(column) and not isinstance(column.iloc[0], str):
-            return _checked(np.array(column.tolist())), [whole]
-        counts = column.str.count(r"\d+")
-        if len(set(counts)) > 1:
-            row = int((counts != counts.iloc[0]).to_numpy().argmax())
-            raise ValueError(f"row {row} has {counts[row]} codes, the first {counts.iloc[0]}")
-        numbers = np.array(re.findall(r"\d+", "\n".join(column)), dtype=np.int64)
-        return _checked(numbers.reshape(len(table), -1)), [whole]
+        return _read_rows(table[whole].tolist()), [whole]
     levels = {name: int(match[1]) for name in table.columns if (match := LEVEL.fullmatch(str(name)))}
     if not levels:
         raise ValueError(f"no column is codes, c0, code_1 or the like: {', '.join(map(str, table.columns))}")
     names = sorted(levels, key=lambda name: levels[name])
-    return _checked(table[names].to_numpy()), names
+    codes = table[names].to_numpy()
+    return _read_rows(codes.tolist()) if codes.dtype == object else _checked(codes), names
 
 
 def _checked(codes: np.ndarray) -> np.ndarray:
-    whole = codes.astype(np.int64)
-    if codes.ndim != 2 or not codes.size or (whole != codes).any() or whole.min() < 0:
+    numbers = codes.ndim == 2 and codes.size and codes.dtype.kind in "iuf"
+    if not numbers or not np.isfinite(codes).all() or (codes % 1).any() or codes.min() < 0:
         raise ValueError("expected whole numbers from 0 on, equally many for each item")
-    check_code_sizes((whole.max(0) + 1).tolist())
-    return whole
+    check_code_sizes([int(code) + 1 for code in codes.max(0)])
+    return codes.astype(np.int64)
+
+
+def _read_rows(rows: list[Any]) -> np.ndarray:
+    """(n, M) the codes of rows that are texts or lists. Raises ValueError."""
+    codes, first = [], None
+    for number, row in enumerate(rows):
+        row = row.tolist() if isinstance(row, np.ndarray) else row
+        tokens = _split(row) if isinstance(row, str) else row if isinstance(row, list) else [row]
+        if not tokens or (len(tokens) == 1 and np.ndim(tokens[0]) == 0 and pd.isna(tokens[0])):
+            raise ValueError(f"row {number} has no codes; expected some for each item")
+        before, numbers = zip(*(_code(token, number) for token in tokens), strict=True)
+        first = before if first is None else first
+        if len(tokens) != len(first):
+            raise ValueError(f"row {number} has {len(tokens)} codes, the first {len(first)}")
+        if before != first:
+            raise ValueError(f"row {number} names its codes {', '.join(before)}, the first {', '.join(first)}")
+        codes.append(numbers)
+    if first is None:
+        raise ValueError("it has no rows")
+    levels = [re.search(r"\d*$", name)[0] for name in first]
+    if any(levels) and levels not in ([*map(str, range(start, start + len(levels)))] for start in (0, 1)):
+        raise ValueError(f"row 0 names its levels {', '.join(first)}; expected 0, 1, … or 1, 2, … in this order")
+    check_code_sizes([max(level) + 1 for level in zip(*codes, strict=True)])
+    return np.array(codes, dtype=np.int64)
+
+
+def _split(text: str) -> list[str]:
+    """The tokens of a text, without brackets and quotes."""
+    text = re.sub(r">\s*<", "> <", text.strip().strip("[]()").strip().rstrip(",;"))
+    if re.fullmatch(r"\d+(-\d+)+", text):
+        return text.split("-")
+    tokens = re.split(r"\s*[,;]\s*" if "," in text or ";" in text else r"\s+", text)
+    return [token.strip("<|>'\"") for token in tokens if text]
+
+
+def _code(token: Any, row: int) -> tuple[str, int]:
+    """What precedes the code in a token, such as `s0` in `s0_12`, and the code.
+
+    Raises ValueError for what is no code.
+    """
+    if isinstance(token, str) and (match := TOKEN.fullmatch(token.strip("<|>"))):
+        return (match[1] or "").lower(), int(match[2])
+    whole = isinstance(token, int) or (isinstance(token, float) and token.is_integer())
+    if whole and not isinstance(token, bool) and token >= 0:
+        return "", int(token)
+    shown = "an empty cell" if np.ndim(token) == 0 and pd.isna(token) else repr(token)[:60]
+    raise ValueError(
+        f"row {row} has {shown}, which is no code; expected whole numbers from 0 on, such as 12 7 255 or <a_12><b_7>"
+    )
 
 
 def _plain(name: Any) -> str:

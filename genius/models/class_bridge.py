@@ -7,6 +7,7 @@ makes of an image.
 Shapes: b batch, t width of the tower's outputs, d embedding dim, c classes.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,9 +93,20 @@ def entry_text(name: str, synonyms: list[str], definition: str) -> str:
     return f"{name[:1].upper()}{name[1:]}{f' ({shown})' if shown else ''}: {definition}."
 
 
-def classes_of(classifier: Any) -> str:
-    """timm's name of the classes that a classifier tells apart; empty for none, or for classes without names."""
-    return infer_imagenet_subset({"num_classes": getattr(classifier, "out_features", 0)}) or ""
+def classes_of(tower: Any) -> str:
+    """timm's name of the classes that a tower's classifier tells apart; empty for none, or for
+    classes without names.
+
+    Their number is not enough: the tower's configuration must say so, by the names of all classes or
+    else by the tag of its weights, such as augreg_in21k_ft_in1k.
+    """
+    labels = infer_imagenet_subset({"num_classes": getattr(tower.get_classifier(), "out_features", 0)})
+    if labels is None:
+        return ""
+    names, tag = (tower.pretrained_cfg.get(fact) for fact in ("label_names", "tag"))
+    if names:
+        return labels if [*names] == ImageNetInfo(labels).label_names() else ""
+    return labels if re.findall(r"in(\d+k)", tag or "")[-1:] == [labels.split("-")[1]] else ""
 
 
 def add_class_bridge(clip: Any, dim: int, labels: str, temperature: float, gain: float) -> None:

@@ -50,13 +50,14 @@ def record_kernels(compute: Callable[[], Results], device: torch.device) -> tupl
 
 
 class GraphedDecoder(IncrementalDecoder):
-    """An IncrementalDecoder for a GPU. Without graphs, and with a warning, where they cannot be recorded."""
+    """An IncrementalDecoder for a GPU, with the MAX_GRAPHS graphs that were used last. Without
+    graphs, and with a warning, where they cannot be recorded."""
 
     def __init__(self, decoder: IDDecoder, record: Callable = record_kernels):
         """record: as `record_kernels`."""
         super().__init__(decoder)
         self._record, self._room = record, MAX_GRAPHS
-        self._graphs: dict[Key, Graph] = {}
+        self._graphs: dict[Key, Graph] = {}  # the least recently used first
         self._current: tuple[DecoderCache, Key] | None = None  # the one query that is searched with graphs
 
     def start(self, z: Tensor, beams: int) -> DecoderCache:
@@ -98,9 +99,9 @@ class GraphedDecoder(IncrementalDecoder):
         return found[1].clone()
 
     def _run(self, key: Key, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Results | None:
-        """The results by a graph, which is recorded if it is new; None if it cannot be, or if there are enough."""
+        """The results by a graph, recorded if it is new; None if it cannot be, or has no room."""
         if key not in self._graphs:
-            if len(self._graphs) >= self._room:
+            if not self._make_room(key):
                 return None
             try:
                 self._graphs[key] = self._checked(inputs, compute)
@@ -109,11 +110,23 @@ class GraphedDecoder(IncrementalDecoder):
                 self._room = 0
                 self._graphs.clear()
                 return None
-        graph = self._graphs[key]
+        graph = self._graphs[key] = self._graphs.pop(key)  # the last is the one that was used last
         for place, given in zip(graph.inputs, inputs, strict=True):
             place.copy_(given)
         graph.replay()
         return graph.results
+
+    def _make_room(self, key: Key) -> bool:
+        """Forget graphs for a new one, the least recently used first, with all that continue from
+        its results, as these will lie elsewhere when it is recorded again. False if the graphs of
+        the search itself need all the room."""
+        while len(self._graphs) >= self._room:
+            oldest = next((known for known in self._graphs if known != key[: len(known)]), None)
+            if oldest is None:
+                return False
+            for known in [known for known in self._graphs if known[: len(oldest)] == oldest]:
+                del self._graphs[known]
+        return True
 
     def _checked(self, inputs: Inputs, compute: Callable[[Inputs], Results]) -> Graph:
         """A graph whose first replay gave what is computed without it. Raises RuntimeError if it cannot be recorded."""

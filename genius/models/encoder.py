@@ -176,7 +176,7 @@ class Encoder(nn.Module):
         if residual:
             of_heads = ("hidden", "image_dropout", "text_dropout")
             model["residual_heads"] = {name: getattr(settings, name) for name in of_heads}
-        if settings.bridge and (labels := classes_of(classifier)):
+        if settings.bridge and (labels := classes_of(image)):
             model["bridge"] = {
                 "labels": labels,
                 "temperature": settings.bridge_temperature,

@@ -9,6 +9,7 @@ import json
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import timm
 import torch
@@ -72,11 +73,13 @@ def image_tower(name: str) -> nn.Module:
     """A pretrained timm model in eval mode, with its classifier if the weights have one.
 
     name: an installed package; a timm model, such as tf_efficientnet_lite2 or hf-hub:timm/tf_efficientnet_lite2.in1k;
-    a folder with timm's config.json and weights; or ARCHITECTURE:FILE, a timm architecture and its weights.
+    a folder with timm's config.json and weights; or ARCHITECTURE:FILE, a timm architecture and its
+    weights, or ARCHITECTURE.TAG:FILE, such as resnet50.a1_in1k:FILE, if these were trained as timm's
+    of this tag.
     Raises UserError that says what to install if there is no such tower, or why it cannot be loaded.
     """
     is_package = name.replace("-", "_") == IMAGE_PACKAGE.name
-    if is_package or name.split(".")[0] == IMAGE_PACKAGE.architecture:
+    if is_package or (":" not in name and name.split(".")[0] == IMAGE_PACKAGE.architecture):
         if folder := package_folder(IMAGE_PACKAGE.name):
             return _packaged_image_tower(IMAGE_PACKAGE, folder)
         if is_package:
@@ -90,7 +93,9 @@ def image_tower(name: str) -> nn.Module:
     try:
         with quiet_hub():
             if separator and is_model(architecture):
-                model = timm.create_model(architecture)
+                model: Any = timm.create_model(architecture)
+                if "." not in architecture:  # timm's own tag says nothing of these weights
+                    model.pretrained_cfg["tag"] = ""
                 load_checkpoint(model, file, weights_only=True)
             elif name and Path(name).is_dir():
                 model = timm.create_model(f"local-dir:{name}", pretrained=True)

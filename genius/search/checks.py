@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from PIL.Image import Image
 
-from genius.collections.images import open_image
+from genius.collections.images import PAGE, open_image
 from genius.errors import UserError, quoted
 from genius.schema import MODES, ORDERS, READINGS, UNREAD, Modality, Query, SearchOptions
 from genius.texts import MAX_TEXT, normalize_text
@@ -80,11 +80,14 @@ def check_prefix(prefix: tuple[int, ...], table: IDTable) -> None:
 
 
 def checked_queries(queries: Iterable[Query]) -> list[Query]:
-    """The queries with their pictures opened. Raises UserError for one that cannot be searched by."""
+    """The queries with their pictures opened, and an empty text where nothing of it is seen.
+
+    Raises UserError for one that cannot be searched by.
+    """
     checked = [with_picture(query) for query in queries]
     for query in checked:
         check_query(query)
-    return checked
+    return [query if normalize_text(query.text) else replace(query, text="") for query in checked]
 
 
 def with_picture(query: Query) -> Query:
@@ -93,7 +96,7 @@ def with_picture(query: Query) -> Query:
     is_ready = type(image) is Image and image.mode == "RGB"  # one that Pillow has not decoded yet is of another type
     if is_ready or not isinstance(image, str | Path | bytes | Image):
         return query
-    return replace(query, image=open_image(image))
+    return replace(query, image=open_image(image, limits=PAGE))
 
 
 def check_query(query: Query) -> None:

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import torch
 from torch import nn
 
 from genius.errors import UserError
-from genius.files import remove_folder
+from genius.files import remove_folder, written_aside
 from genius.index import update
 from genius.index.item_source import ItemSource, uploaded_items
 from genius.index.update import Added, Models, Removed
@@ -23,6 +25,20 @@ AT_ONCE = 50  # items that are added before searches find them, at least
 ITEMS_PER_ADDED = 10_000  # of the index, where they are more: each time takes what grows with it
 KEPT = Path("runs")  # where kept working copies go
 NAME = re.compile(r"\w[\w-]{0,63}")
+
+
+@contextmanager
+def folder_for_copy(run: Path) -> Iterator[Path]:
+    """A folder for a working copy of this run, which is deleted at the end: beside the run, so that
+    the copy takes no space where the disk has hard links; if nothing can be written there, among
+    temporary files. What killed programs have left beside the run is deleted first."""
+    run = run.resolve()
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(written_aside(run.with_name(f"{run.name}.working"), folder=True))
+        except OSError:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="genius-")))
+        yield folder
 
 
 class Editor:

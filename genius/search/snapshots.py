@@ -4,25 +4,28 @@ So a search, and everything that one callback of the page does, sees one version
 added or removed meanwhile.
 """
 
+import gc
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
+from functools import _lru_cache_wrapper, cached_property, lru_cache
 from itertools import product
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 import torch
 
 from genius.errors import UserError
-from genius.index.store import Index, load_newer_index
+from genius.index.store import PART, Index, load_newer_index
 from genius.run import Run
 from genius.schema import Modality, SearchOptions
 from genius.search.rerank import Spreads
 from genius.trie.pool import Pool
 
 SAMPLE = 2_000  # embeddings of a modality
+T = TypeVar("T")
 
 
 class Version:
@@ -82,6 +85,7 @@ class Versions:
         """run: as it was read when the index was loaded; without it `reload` never finds a newer version."""
         self._newest, self._device, self._run = Version(index, device), device, run
         self._reloading = threading.Lock()
+        self._kept: list[_lru_cache_wrapper] = []
 
     @property
     def current(self) -> Version:
@@ -112,9 +116,20 @@ class Versions:
             index = None if self._run is None else load_newer_index(self._run, self._newest.index)
             if index is not None:
                 self._newest = Version(index, self._device)
+                for kept in self._kept:
+                    kept.cache_clear()
+                gc.collect()  # what they kept may refer to itself
         if self in _SNAPSHOTS.get():
             _SNAPSHOTS.set({**_SNAPSHOTS.get(), self: self._newest})
+        if self._run is not None:
+            self._run.sweep(PART)  # versions that nobody reads any more: they may hold what was removed
         return index is not None
+
+    def cached(self, compute: Callable[[Index], T]) -> Callable[[Index], T]:
+        """`compute`, whose last result is kept until there is a newer index: the old one is let go then."""
+        kept = lru_cache(1)(compute)
+        self._kept.append(kept)
+        return kept
 
 
 _SNAPSHOTS: ContextVar[Mapping[Versions, Version]] = ContextVar("snapshots", default=MappingProxyType({}))

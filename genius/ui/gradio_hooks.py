@@ -76,7 +76,7 @@ class Page(gr.Blocks):
                 except Exception as error:
                     logging.getLogger(__name__).warning("nothing was prepared by %s: %r", compute, error)
 
-        # not a daemon: torch must not be at work while the interpreter ends
+        # not a daemon: torch must not be at work while the interpreter ends (Server.wait)
         threading.Thread(target=compute_all, name="prepare").start()
 
     def queue(self, *args: Any, max_size: int = 64, **kwargs: Any) -> Self:

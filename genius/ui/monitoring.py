@@ -165,7 +165,8 @@ def outcome_of(error: BaseException) -> str:
 
 
 class Traffic:
-    """ASGI middleware, the outermost: counts requests, and refuses new ones while the server shuts down."""
+    """ASGI middleware, before all that refuse: counts requests, and refuses new ones while the
+    server shuts down."""
 
     def __init__(self, app: ASGIApp, monitor: Monitor):
         self.app, self.monitor = app, monitor

@@ -1,7 +1,7 @@
 """Who may open and change the page, and what the server refuses before Gradio sees it.
 
 Gradio reads requests of any size, answers any origin and any name, and lets a client guess passwords as fast as it
-can. `Guard` is the outermost layer: it limits the size of a request and what a client uploads, checks the Host and
+can. `Guard` stands before all of it: it limits the size of a request and what a client uploads, checks the Host and
 Origin headers, slows down logins, and keeps the login cookie to this site. This module is free of Gradio, so that wrong
 arguments of the command line are reported before anything slow is loaded.
 """
@@ -118,7 +118,7 @@ class Guard:
         if scope["method"] != "POST":
             return None
         if posts_to(scope, "login") and self.failed_logins.exhausted(client):
-            return json_refusal(429, f"Too many failed logins; try again in {LOGIN_WINDOW // 60} minutes.")
+            return too_many_logins()
         if posts_to(scope, "upload") and self.uploads.exhausted(client):
             return json_refusal(429, f"Too many uploads; try again in {UPLOAD_LIFETIME // 60} minutes.")
         length = headers.get("content-length", "0")
@@ -133,7 +133,11 @@ class Guard:
         return is_address(name) or name in ("localhost", *self.policy.hosts)
 
     def same_site(self, origin: str, headers: Headers) -> bool:
-        """Whether the page that sends the request is ours, or of a site that may embed ours."""
+        """Whether the page that sends the request is ours, or of a site that may embed ours.
+
+        Another port of an address is another program. A name of --allowed-host counts under any port,
+        as a proxy may have its own.
+        """
         if origin in self.policy.origins:
             return True
         origin_site = parse_host(origin.partition("://")[2])
@@ -144,7 +148,8 @@ class Guard:
                 return True
             if same_name and own_site.port is None:  # some proxies drop the port
                 return True
-        return origin_site.hostname in self.policy.hosts
+        name = origin_site.hostname or ""
+        return name in self.policy.hosts and not (is_address(name) or is_loopback(name))
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes the request may have."""
@@ -161,7 +166,8 @@ class Exchange:
 
     def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send):
         self.guard, self.scope, self._receive, self._send = guard, scope, receive, send
-        self.received, self.started, self.overflow = 0, False, False
+        self.received, self.started = 0, False
+        self.refusal: JSONResponse | None = None  # instead of an answer that has not started
 
     async def run(self) -> None:
         try:
@@ -170,10 +176,10 @@ class Exchange:
         except Exception as error:
             if self.started and isinstance(error.__cause__, HTTPException):  # Gradio refuses a stream after its start
                 await self._send({"type": "http.response.body"})
-            elif not self.overflow:
+            elif not self.refusal:
                 raise
-        if self.overflow and not self.started:
-            await self.guard.too_large(self.scope)(self.scope, self._receive, self._send)
+        if self.refusal and not self.started:
+            await self.refusal(self.scope, self._receive, self._send)
 
     @contextmanager
     def charging_upload(self) -> Iterator[None]:
@@ -191,25 +197,34 @@ class Exchange:
 
     async def receive(self) -> Message:
         """A body that grows beyond the limit (its length was not announced) ends as if the client had left."""
-        if self.overflow:
+        if self.refusal:
             return {"type": "http.disconnect"}
         message = await self._receive()
         self.received += len(message.get("body", b""))
         if self.received > self.guard.max_body(self.scope):
-            self.overflow = True
+            self.refusal = self.guard.too_large(self.scope)
             return {"type": "http.disconnect"}
         return message
 
     async def send(self, message: Message) -> None:
-        if self.overflow and not self.started:
+        if message["type"] == "http.response.start" and posts_to(self.scope, "login"):
+            self.count_login(message["status"])
+        if self.refusal and not self.started:
             return  # `run` answers
         if message["type"] == "http.response.start":
             self.started = True
-            if posts_to(self.scope, "login") and message["status"] in (400, 401):
-                self.guard.failed_logins.spend(client_of(self.scope), 1)
             if not self.guard.policy.origins:
                 keep_cookies_to_this_site(MutableHeaders(raw=message["headers"]))
         await self._send(message)
+
+    def count_login(self, status: int) -> None:
+        """Count a failed login before it is answered. Whoever sent many at once learns no more of
+        them than of as many in turn, not even which succeeded."""
+        client, failed = client_of(self.scope), self.guard.failed_logins
+        if failed.exhausted(client):
+            self.refusal = too_many_logins()
+        elif status in (400, 401):
+            failed.spend(client, 1)
 
 
 def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
@@ -256,8 +271,16 @@ def is_agent(scope: Scope) -> bool:
 
 
 def is_passed_on(headers: Mapping[str, str]) -> bool:
-    """Whether a proxy passed a request on, so that its sender may be anybody."""
-    return any(name in headers for name in ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host"))
+    """Whether a proxy passed a request on, or it was sent to another address than a loopback one, so
+    that its sender may be anybody. One who forges the Host header through a forwarded port cannot be
+    told from the owner."""
+    host = parse_host(headers.get("host") or "").hostname or ""
+    proxied = any(name in headers for name in ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host"))
+    return proxied or not is_loopback(host)
+
+
+def too_many_logins() -> JSONResponse:
+    return json_refusal(429, f"Too many failed logins; try again in {LOGIN_WINDOW // 60} minutes.")
 
 
 def json_refusal(status: int, sentence: str) -> JSONResponse:

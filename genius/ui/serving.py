@@ -47,6 +47,8 @@ SMALLEST_COMPRESSED = 1_000  # bytes
 MAX_FILE = 10 * 2**20  # bytes of a file that is uploaded, which may be a ZIP where visitors add items
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
 MISSING_TRANSLATIONS = {"common.complete": "Done"}  # Gradio tells a screen reader of it, and has no words for it
+# names of threads that compute for the first visitors: Page.prepare, scan.compiling, Engine.load
+AT_WORK = ("prepare", "compile", "load")
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
 
 
@@ -124,17 +126,22 @@ class Server:
         finally:
             self._ended.set()
 
-    def wait(self) -> int:
+    def wait(self) -> bool:
         """Return when the server has ended: at once after Ctrl+C, and after SIGTERM when it has answered what it had
-        accepted, if the signal raises SystemExit (app.py). Returns how many calls it left unanswered."""
+        accepted, if the signal raises SystemExit (app.py).
+
+        Returns whether threads still compute, for which the interpreter would wait, or crash.
+        """
+        unanswered = 0
         try:
             while not self._ended.wait(WAKE_SECONDS):
                 pass
         except KeyboardInterrupt:
+            unanswered = self.monitor.unanswered()
             self.close()
         except SystemExit:
-            return self.drain()
-        return 0
+            unanswered = self.drain()
+        return unanswered > 0 or any(thread.name.startswith(AT_WORK) for thread in threading.enumerate())
 
     def drain(self) -> int:
         """Refuse new requests, answer those that were accepted, for at most `drain_seconds`, and end.

@@ -1,12 +1,19 @@
-"""A ZIP of a stranger is unpacked behind bounds."""
+"""Archives of a stranger are unpacked behind bounds, and those of a source are read as its folders are."""
 
+import io
 import random
+import tarfile
 import zipfile
 
 import pytest
 
 from genius.collections import archives
 from genius.collections.archives import find_pictures
+from genius.collections.building import build
+from genius.collections.listing import HIDDEN, OTHER, UNREADABLE, UNSUPPORTED
+from genius.collections.sources import read_source
+from genius.errors import UserError
+from tests.collections.samples import photos, picture
 
 NAMES = ("../../etc/passwd.png", "/srv/a.jpg", "..", "a\\..\\b.png", "x" * 300 + ".png", "C:\\w.gif", "dir/")
 
@@ -25,7 +32,7 @@ def test_no_name_of_an_archive_leads_out_of_the_folder_and_every_file_is_account
     pictures, others = find_pictures([tmp_path / "own.jpg", archive], folder)
     assert pictures[0] == tmp_path / "own.jpg" and len(pictures) == 6
     assert all(picture.resolve().is_relative_to(folder) and picture.is_file() for picture in pictures[1:])
-    assert sorted(report.outcome for report in others) == ["hidden or thumbnail"] * 2 + ["not a picture"] * 3
+    assert sorted(report.outcome for report in others) == [HIDDEN] * 2 + [OTHER] * 2 + [UNSUPPORTED]
     assert {file.name for file in tmp_path.iterdir()} == {"a.zip", "to"}
 
 
@@ -59,3 +66,130 @@ def test_a_list_of_too_many_files_is_refused(tmp_path, monkeypatch, limit):
     archive = zipped(tmp_path / "many.zip", [(f"{number}.png", b"x") for number in range(3)])
     pictures, (report,) = find_pictures([archive], tmp_path / "to")
     assert not pictures and report.detail.startswith("many.zip cannot be unpacked (it")
+
+
+def tarred(file, entries):
+    with tarfile.open(file, "w") as archive:
+        for name, data in entries:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return file
+
+
+SHARD = [(f"{key}{suffix}", data) for key in ("000", "22.05") for suffix, data in (
+    (".png", picture(len(key))), (".txt", f"shape {key}".encode()), (".json", b'{"width": 8}'), (".cls", b"1")
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("pack, name", [(tarred, "00000.tar"), (zipped, "00000.zip")])
+@pytest.mark.parametrize("sort", ["named", "alone", "one of two"])
+def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, name, sort):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (folder := tmp_path / "x").mkdir()
+    pack(folder / name, SHARD)
+    inside = ""
+    if sort == "one of two":
+        inside = f"{name}/"
+        tarred(folder / "1.tar", [("b.png", picture(9))])
+    source = read_source(folder / name if sort == "named" else folder)
+    found = {record.image: record.captions for record in source.records if record.image != "1.tar/b.png"}
+    assert found == {f"{inside}000.png": ["shape 000"], f"{inside}22.05.png": ["shape 22.05"]}
+    assert "the files of archives are unpacked meanwhile" in source.notes
+    outcomes = {report.file: report.outcome for report in source.others}
+    assert outcomes[name] == "used" and outcomes[f"{name}/000.cls"] == OTHER
+    build([f"x={folder}"], tmp_path / "built")
+    del source
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_table_in_the_only_archive_of_a_folder_is_read(tmp_path):
+    (folder := tmp_path / "x").mkdir()
+    zipped(folder / "all.zip", [("images/0.png", picture(0)), ("t.csv", b"image,text\nimages/0.png,zero\n")])
+    (record,) = read_source(folder).records
+    assert (record.image, record.captions) == ("images/0.png", ["zero"])
+
+
+def test_a_table_beside_an_archive_describes_its_pictures_and_its_errors_name_it(tmp_path):
+    (folder := tmp_path / "x").mkdir()
+    zipped(folder / "images.zip", [(f"in/{n}.png", picture(n)) for n in range(3)])
+    (folder / "t.csv").write_text("image,text\n0.png,zero\n1.png,one\n2.png,two\n")
+    for chosen in (folder, folder / "t.csv"):
+        source = read_source(chosen)
+        assert {record.image: record.captions for record in source.records} == {
+            f"images.zip/in/{n}.png": [word] for n, word in enumerate(("zero", "one", "two"))
+        }
+        assert str(source.error(source.records[1], "it is bad")) == f"{folder / 't.csv'}:3: it is bad"
+    (folder / "t.csv").write_text("image,text\n0.png,zero,more\n")
+    with pytest.raises(UserError, match=rf"{folder}/t\.csv:2: the row has 3 cells"):
+        read_source(folder)
+
+
+def test_archives_beside_pictures_are_not_unpacked_and_it_is_said(tmp_path):
+    folder = photos(tmp_path / "x", "a.png")
+    tarred(folder / "00000.tar", SHARD)
+    source = read_source(folder)
+    assert [record.image for record in source.records] == ["a.png"]
+    assert [report.detail for report in source.others] == ["unpack .tar files into the folder"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("pack, name", [(tarred, "a.tar"), (zipped, "a.zip")])
+def test_nothing_of_an_archive_of_a_source_leaves_its_folder(tmp_path, pack, name, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_FILE", 1000)
+    names = (
+        "../../up.png",
+        "/srv/root.png",
+        "s/../../b.png",
+        "good/a.png",
+        "good/a.png",
+        "good/a.png/b.png",
+        "y" * 300 + ".png",
+    )
+    others = [(".hidden.png", b"x"), ("a.exe", b"x"), ("large.png", b"x" * 1001)]
+    (folder := tmp_path / "x").mkdir()
+    pack(folder / name, [*((each, picture(7)) for each in names), *others])
+    (to := tmp_path / "to").mkdir()
+    reports = archives.unpack_archive(folder / name, to / name)
+    assert sorted(str(file.relative_to(to / name)) for file in to.rglob("*.png") if file.is_file()) == [
+        "good/a.png",
+        "srv/root.png",
+    ]
+    assert not list(tmp_path.glob("*.png")) and not list(to.glob("*.png"))
+    assert [report.outcome for report in reports] == [UNREADABLE] * 5 + [HIDDEN, OTHER, UNREADABLE]
+    assert reports[0].detail == f"{name}/../../up.png has a path that leads out of the archive"
+    assert reports[-1].detail == f"{name}/large.png has 0 MB; the limit is 0 MB"
+
+
+def test_links_devices_and_sparse_files_of_a_tar_are_not_written(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for number, kind in enumerate((tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)):
+            member = tarfile.TarInfo(f"{number}.png")
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+    reports = archives.unpack_archive(tmp_path / "a.tar", tmp_path / "to")
+    assert [report.outcome for report in reports] == [UNREADABLE] * 4 and not list((tmp_path / "to").iterdir())
+    with pytest.raises(UserError, match="contains no images; .*; a.tar/0.png is a link or a device"):
+        read_source(tmp_path / "a.tar")
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.zip"])
+def test_an_archive_that_is_damaged_or_larger_than_the_disk_is_refused_in_one_sentence(tmp_path, name, monkeypatch):
+    (tmp_path / name).write_bytes(b"\1" * 2000)
+    with pytest.raises(UserError, match=f"contains no images; .*; {name} is damaged"):
+        read_source(tmp_path / name)
+    (zipped if name == "a.zip" else tarred)(tmp_path / name, SHARD)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10_000}))
+    with pytest.raises(UserError, match=f"{name} needs too much of the disk that .* is on; unpack it elsewhere"):
+        read_source(tmp_path / name)
+
+
+def test_a_header_of_a_tar_that_would_fill_the_memory_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_LIST", 4000)
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.png")
+        member.pax_headers = {"comment": "x" * 5000}
+        archive.addfile(member)
+    (report,) = archives.unpack_archive(tmp_path / "a.tar", tmp_path / "to")
+    assert report.detail == "a.tar is damaged (its list of files is too long)"

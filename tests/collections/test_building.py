@@ -162,7 +162,7 @@ def test_a_link_to_itself_is_refused(tmp_path):
         link.symlink_to(link)
     with pytest.raises(UserError, match=r"manifest\.jsonl:1: a\.png cannot be read"):
         build([str(source)], tmp_path / "built")
-    with pytest.raises(UserError, match="loop is not a folder"):
+    with pytest.raises(UserError, match="loop cannot be read"):
         build([str(tmp_path / "loop")], tmp_path / "built")
 
 
@@ -177,7 +177,7 @@ def test_conflicting_sources_and_destinations_are_refused(tmp_path):
         build([f"!!!={source}"], tmp_path / "built")
     with pytest.raises(UserError, match="'zoo=' names no folder; write FOLDER or NAME=FOLDER"):
         build(["zoo="], tmp_path / "built")
-    with pytest.raises(UserError, match="is not a folder"):
+    with pytest.raises(UserError, match="nowhere is missing; name a folder"):
         build([str(tmp_path / "nowhere")], tmp_path / "built")
 
 

@@ -1,5 +1,7 @@
 """Folders as people have them: every file is accounted for, and each table is read as its writer meant it."""
 
+import os
+import socket
 import unicodedata
 from pathlib import Path
 
@@ -8,10 +10,20 @@ import pytest
 from genius.collections.building import build
 from genius.collections.checker import Checker
 from genius.collections.images import HEIC
-from genius.collections.listing import UNREADABLE, other_than_picture
+from genius.collections.listing import (
+    COPY,
+    HIDDEN,
+    LINK,
+    UNREADABLE,
+    UNSUPPORTED,
+    FileReport,
+    account,
+    other_than_picture,
+)
 from genius.collections.mbeir import Collection
 from genius.collections.sources import read_source
 from genius.errors import UserError
+from genius.run import Run
 from tests.collections.samples import photos, picture
 
 
@@ -24,8 +36,8 @@ def test_every_file_is_accounted_for(tmp_path):
     folder = photos(
         tmp_path / "photos", "a.jfif", "b.JPE", "c", "sub/d.tif", ".hidden.png", "@eaDir/a/x.jpg", "._a.jpg"
     )
-    for name in ("video.mov", "n.txt", "raw.CR2", "phone.HEIC"):
-        (folder / name).write_bytes(b"0000ftypheic")
+    for name in ("video.mov", "n.txt", "raw.CR2", "phone.HEIC", "layers.psd"):
+        (folder / name).write_bytes(b"0000ftypmp42")
     (folder / "broken.png").write_bytes(b"text")
     (folder / "copy.png").write_bytes(picture(0))
     (row,) = build([str(folder)], tmp_path / "built")
@@ -37,11 +49,21 @@ def test_every_file_is_accounted_for(tmp_path):
         "3 files: hidden or thumbnail",
         "unsupported kind",
         "2 files: not a picture",
-        "develop camera raws",
+        "files: unreadable",
     ):
         assert words in said, said
     assert HEIC or "pip install pillow-heif" in said
-    assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 13
+    assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 14
+
+
+def test_each_kind_of_unreadable_file_is_said_with_what_to_do():
+    details = [
+        "a.jpg is large; save a smaller copy",
+        "b.jpg is odd; it is a film",
+        "c.jpg is large; save a smaller copy",
+    ]
+    (line,) = account([FileReport(f"{n}.jpg", UNREADABLE, detail) for n, detail in enumerate(details)])
+    assert line == "3 files: unreadable; the first: a.jpg is large; save a smaller copy; others: it is a film"
 
 
 def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, monkeypatch):
@@ -51,6 +73,20 @@ def test_a_file_without_a_suffix_that_cannot_be_read_is_unreadable(tmp_path, mon
     (tmp_path / "photo").write_bytes(b"")
     monkeypatch.setattr(Path, "open", refuse)
     assert other_than_picture(tmp_path, "photo").outcome == UNREADABLE
+
+
+def test_what_this_program_made_is_no_part_of_a_folder_and_a_manifest_of_others_is(tmp_path):
+    folder = photos(tmp_path / "photos", "1.png", "site/2.png")
+    (folder / "site" / "manifest.json").write_text('{"name": "a site", "icons": []}')
+    table = folder / "table.csv"
+    table.write_text("image,text\n1.png,one\nsite/2.png,two\n")
+    build([str(table)], folder / "collection")
+    Run(folder / "run").record(sources=[str(table)])
+    photos(folder / "run" / "thumbs of ours", "1.png")
+    source = read_source(table)
+    assert [record.image for record in source.records] == ["1.png", "site/2.png"]
+    made = "2 folders: a run or a collection, not read; the first: collection"
+    assert account(source.others) == ["1 file: used", made, "1 file: not a picture (.json 1)"]
 
 
 def test_links_to_folders_are_followed_once(tmp_path):
@@ -64,6 +100,88 @@ def test_links_to_folders_are_followed_once(tmp_path):
     (album / "self").symlink_to(album / "self")
     build([str(album)], tmp_path / "built")
     assert len(list(Collection(tmp_path / "built").all_candidates())) == 4 - 1  # 5.png has the picture of 1.png
+
+
+def test_a_link_to_a_folder_around_this_one_or_in_a_hidden_one_is_not_followed_and_is_said(tmp_path):
+    album = photos(tmp_path / "home" / "album", "1.png", "deep/2.png", ".wine/3.png")
+    photos(tmp_path / "home", "private/4.png")
+    photos(tmp_path / "disk", "x/5.png", "y/6.png")
+    for link, target in (
+        ("up", ".."),
+        ("root", "/"),
+        ("deep/back", ".."),
+        (".wine/z:", "/"),
+        (".hidden", "../private"),
+        ("linked", tmp_path / "disk" / "x"),
+    ):
+        (album / link).symlink_to(target)
+    (tmp_path / "disk" / "x" / "out").symlink_to("..")  # from a linked folder to what lies beside it
+    source = read_source(album)
+    assert [record.image for record in source.records] == ["1.png", "deep/2.png", "linked/5.png"]
+    assert source.notes == [f"linked leads to {tmp_path / 'disk' / 'x'}, which is read, too"]
+    outcomes = {report.file: report.outcome for report in source.others}
+    assert outcomes == {
+        **dict.fromkeys(("up", "root", "linked/out"), LINK),
+        **dict.fromkeys((".wine/3.png", ".wine/z:", ".hidden"), HIDDEN),
+        "deep/back": COPY,
+    }
+    assert f"3 links: {LINK}; the first: root leads to /, which it lies in" in account(source.others)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "name", ["x.parquet", "x.csv", "manifest.jsonl", "train.jsonl", "x.json", "captions.txt", "dataset_info.json", "x"]
+)
+def test_a_pipe_or_a_socket_with_the_name_of_a_table_is_counted_and_not_opened(tmp_path, name, monkeypatch):
+    folder = photos(tmp_path / "x", "1.png", "2.png")
+    for make in (os.mkfifo, bound_socket):
+        monkeypatch.chdir(folder)
+        make(name)
+        source = read_source(folder)
+        assert len(source.records) == 2
+        assert [(report.file, report.outcome) for report in source.others] == [(name, UNREADABLE)]
+        assert source.others[0].detail == f"{name} is no file but a pipe, a socket or a device"
+        with pytest.raises(UserError, match=f"{name} is not a folder"):
+            read_source(folder / name)
+        os.unlink(name)
+
+
+def bound_socket(name):
+    socket.socket(socket.AF_UNIX).bind(name)
+
+
+def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(tmp_path, monkeypatch):
+    folder = photos(tmp_path / "x", "1.png")
+    for name in ("a.7z", "a.tar.gz", "notes.docx"):
+        (tmp_path / name).write_bytes(b"PK")
+    for source, said in (
+        (tmp_path / "gone", "gone is missing; name a folder of images, or a table"),
+        (folder / "1.png", "1.png is not a folder; name the folder that holds it"),
+        (tmp_path / "a.7z", "a.7z is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "a.tar.gz", "a.tar.gz is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "notes.docx", "notes.docx is not a folder; name a folder of images, or a table of them"),
+    ):
+        with pytest.raises(UserError, match=said):
+            build([str(source)], tmp_path / "built")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
+    with pytest.raises(UserError, match="x cannot be read .Permission denied.; name one that you may read"):
+        build([str(folder)], tmp_path / "built")
+
+
+def test_archives_are_said_to_need_unpacking_and_lock_files_of_office_are_hidden(tmp_path):
+    folder = photos(tmp_path / "x", "1.png")
+    for name in ("00000.tar", "photos.zip", "~$t.xlsx"):
+        (folder / name).write_bytes(b"x")
+    others = {report.file: (report.outcome, report.detail) for report in read_source(folder).others}
+    assert others == {
+        "00000.tar": (UNSUPPORTED, "unpack .tar files into the folder"),
+        "photos.zip": (UNSUPPORTED, "unpack .zip files into the folder"),
+        "~$t.xlsx": (HIDDEN, ""),
+    }
+    (folder / "1.png").unlink()
+    (folder / "more.rar").write_bytes(b"x")
+    with pytest.raises(UserError, match="contains no images; .*unpack .rar files .*; 00000.tar is damaged"):
+        read_source(folder)
 
 
 def test_one_more_caption_adds_one_text(tmp_path):

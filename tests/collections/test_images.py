@@ -4,15 +4,17 @@ import io
 import os
 import struct
 import threading
+import tracemalloc
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from genius.collections import images
-from genius.collections.images import MAX_BYTES, open_image, thumbnail
+from genius.collections.images import DISK, PAGE, Limits, open_image, thumbnail
 from genius.errors import UserError
 from tests.collections.samples import encoded, picture
 from tests.waiting import WAIT
@@ -28,9 +30,9 @@ def png_claiming(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
 
 
-def refusal(source) -> str:
+def refusal(source, limits: Limits = DISK) -> str:
     with pytest.raises(UserError) as caught:
-        open_image(source)
+        open_image(source, limits=limits)
     message = str(caught.value)
     assert "\n" not in message and "Traceback" not in message
     return message
@@ -98,9 +100,15 @@ def test_a_cyclic_exif_directory_does_not_hang():
     assert open_image(encoded(Image.new("RGB", (5, 4)), "JPEG", exif=loop)).size == (4, 5)
 
 
-def test_sixteen_bit_gray_is_scaled_not_clipped_and_its_transparent_gray_becomes_white():
-    data = encoded(Image.fromarray(np.array([[0, 257, 300, 32768, 65535]], dtype=np.uint16)), transparency=300)
-    assert np.asarray(open_image(data))[0, :, 0].tolist() == [0, 1, 255, 128, 255]
+def test_exif_whose_entries_share_their_bytes_takes_no_memory():
+    """Pillow copies the bytes of each entry: 2,000 entries of 200 kB would be 400 MB."""
+    entries = b"".join(struct.pack("<HHII", tag, 7, 200_000, 24_100) for tag in range(0x8000, 0x8000 + 2000))
+    block = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 2000) + entries
+    data = encoded(Image.new("RGB", (5, 4)), "PNG", exif=block.ljust(224_200, b"x"))
+    tracemalloc.start()
+    assert open_image(data).size == (5, 4)
+    assert tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
@@ -132,17 +140,34 @@ def test_animations_give_their_first_frame():
         assert np.abs(np.asarray(open_image(data))[3, 3].astype(int) - [255, 0, 0]).max() <= 1
 
 
-def test_a_gray_of_fractions_is_scaled():
-    data = encoded(Image.fromarray(np.array([[0, 0.5, 1]], dtype=np.float32)), "TIFF")
-    assert np.asarray(open_image(data))[0, :, 0].tolist() == [0, 128, 255]
+OTHERS = {  # what is called .jpg -> what is said of it
+    b"version https://git-lfs.github.com/spec/v1\noid sha256:0": "a pointer of Git LFS: git lfs pull",
+    b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(99): "JPEG XL: save it as JPEG or PNG",
+    b"\xff\x0a" + bytes(99): "JPEG XL: save it as JPEG or PNG",
+    b"\0\0\0\x18ftypmp42" + bytes(99): "a film: save a frame",
+    b"\0\0\0\x14ftypqt  " + bytes(99): "a film: save a frame",
+    b"\0\0\0\x18ftypcrx " + bytes(99): "a camera raw: develop",
+    b"\xef\xbb\xbf\n<!DOCTYPE html><html>404": "a web page: a server sent it in place of the picture",
+    b'{"error": "denied"}': "JSON: a server sent it in place of the picture",
+    b"<svg xmlns='http://www.w3.org/2000/svg'/>": "SVG: save it as JPEG or PNG",
+    b"%PDF-1.4\n": "PDF: save its pages",
+    b"II*\0" + bytes(99): "TIFF: save it with 8 or 16 bits a channel",
+    b"\x89PNG\r\n\x1a\n" + bytes(99): "damaged PNG: export or download it again",
+} | {
+    encoded(Image.new("RGB", (16, 16)), form): f"{name}: save it as JPEG or PNG"
+    for form, name in (("PPM", "PPM"), ("TGA", "TGA"), ("ICO", "ICO"), ("JPEG2000", "JPEG 2000"))
+}
 
 
-def test_what_is_no_picture_is_said_for_git_lfs_and_heic():
-    with pytest.raises(UserError, match="git lfs pull"):
-        open_image(b"version https://git-lfs.github.com/spec/v1\noid sha256:0")
-    if not images.HEIC:
-        with pytest.raises(UserError, match="pip install pillow-heif"):
-            open_image(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(400))
+@pytest.mark.parametrize("data", OTHERS)
+def test_what_no_picture_that_can_be_read_is_called_by_its_kind(data):
+    assert f"it is {OTHERS[data]}" in refusal(data)
+
+
+def test_heic_is_refused_with_the_package_that_reads_it(monkeypatch):
+    monkeypatch.setattr(images, "READABLE", images.READABLE - {"HEIC"})
+    data = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(400)
+    assert images.HEIC or "it is HEIC: pip install pillow-heif, or export it as JPEG" in refusal(data)
 
 
 @pytest.mark.parametrize("size", [(300, 100), (100, 300), (20, 10)])
@@ -151,6 +176,11 @@ def test_max_side_shrinks_and_never_enlarges(size):
         image = open_image(encoded(Image.new("RGB", size), form), max_side=50)
         assert max(image.size) == min(50, max(size))
         assert abs(image.width / image.height - size[0] / size[1]) < 0.15
+
+
+def test_an_opened_image_that_is_given_stays_as_it_is():
+    given = Image.new("RGB", (40, 30))
+    assert open_image(given, max_side=20).size == (20, 15) and given.size == (40, 30)
 
 
 def test_a_thumbnail_is_a_small_webp():
@@ -168,7 +198,7 @@ BAD = {
     "truncated webp": (encoded(Image.radial_gradient("L"), "WEBP")[:300], "damaged"),
     "900 million pixels": (png_claiming(30_000, 30_000), "pixels"),
     "177 million pixels": (png_claiming(13_300, 13_300), "pixels"),
-    "a line": (png_claiming(1, 20_000), "pixels"),
+    "a line": (png_claiming(1, 70_000), "pixels"),
     "fewer pixels than claimed": (png_claiming(50, 50), "damaged"),
 }
 
@@ -180,21 +210,31 @@ def test_each_kind_of_invalid_image_gets_its_own_error(kind):
 
 
 def test_the_limits_on_bytes_and_pixels_are_checked_before_decoding(tmp_path, monkeypatch):
-    assert "MB" in refusal(b"\0" * (MAX_BYTES + 1))
-    monkeypatch.setattr(images, "MAX_BYTES", 20)
-    assert "MB" in refusal(picture(1))
-    monkeypatch.undo()
-    monkeypatch.setattr(images, "MAX_PIXELS", 9_999)
-    assert "megapixels" in refusal(picture(1, (100, 100)))
+    limits = Limits(bytes=10_000, pixels=9_999, jpeg_pixels=10_000, side=500)
+    assert "MB" in refusal(bytes(10_001), limits)
+    assert "megapixels" in refusal(png_claiming(100, 100), limits)
+    assert "pixels per side" in refusal(png_claiming(501, 1), limits)
     jpeg = encoded(Image.new("RGB", (100, 100), "red"), "JPEG")
-    assert open_image(jpeg).size == (50, 50)  # a large JPEG is decoded at half its size, up to a limit, too
-    monkeypatch.setattr(images, "MAX_JPEG_PIXELS", 9_999)
-    assert "megapixels" in refusal(jpeg)
-    monkeypatch.undo()
+    assert open_image(jpeg, limits=limits).size == (100, 100)
+    assert "megapixels" in refusal(jpeg, replace(limits, jpeg_pixels=9_999))
+    monkeypatch.setattr(images, "MAX_FULL", 9_999)
+    assert open_image(jpeg).size == (50, 50)  # a large JPEG is decoded at half its size
     large = tmp_path / "large.png"
     with large.open("wb") as stream:
         stream.truncate(10**12)  # a sparse file: reading it would take an hour
     assert "large.png has" in refusal(large)
+
+
+def test_what_scanners_and_cameras_make_is_read_but_refused_from_a_visitor(tmp_path):
+    wide = encoded(Image.new("L", (13_000, 20)), "JPEG")
+    (panorama := tmp_path / "panorama.jpg").write_bytes(wide)
+    fax = Image.new("1", (9_900, 7_000), 1)
+    fax.save(tmp_path / "fax.tif", compression="group4")
+    (large := tmp_path / "large.png").write_bytes(picture(1) + bytes(PAGE.bytes))
+    for file in (panorama, tmp_path / "fax.tif", large):
+        assert open_image(file, max_side=64).mode == "RGB"
+        assert "the limit is" in refusal(file, PAGE)
+    assert "the limit is 120 megapixels" in refusal(png_claiming(11_000, 11_000))
 
 
 def test_a_pipe_or_folder_is_refused_at_once(tmp_path):
@@ -232,7 +272,7 @@ def test_images_are_decoded_together_only_as_long_as_their_pixels_fit(monkeypatc
         return image.convert("RGB")
 
     monkeypatch.setattr(images, "_decoding", images._PixelBudget(limit))
-    monkeypatch.setattr(images, "_on_white", on_white)
+    monkeypatch.setattr(images, "on_white", on_white)
     source = encoded(Image.new("RGB", (10, 10)))
     with ThreadPoolExecutor(4) as pool:
         assert len(list(pool.map(open_image, [source] * 4))) == 4

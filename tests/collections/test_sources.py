@@ -66,6 +66,14 @@ def test_several_rows_for_an_image_are_its_captions(folder):
     assert record(source).captions == ["first", "second"] and record(source, "b.png").captions == ["other"]
 
 
+def test_a_row_for_each_box_gives_all_words_and_the_numbers_of_the_first(folder):
+    rows = ["a.png,dog,1,new", "a.png,cat,2,", "b.png,car,3,", "a.png,dog,4,old"]
+    (folder / "boxes.csv").write_text("\n".join(["filename,class,xmin,state", *rows]))
+    source = read_source(folder)
+    assert record(source).attributes == {"class": ["dog", "cat"], "xmin": "1", "state": ["new", "old"]}
+    assert record(source, "b.png").attributes == {"class": "car", "xmin": "3"}
+
+
 def test_composed_pairs_are_read_next_to_the_manifest(folder):
     write_jsonl(folder / "manifest.jsonl", [{"id": 1, "img_path": "a.png"}, {"id": 2, "img_path": "b.png"}])
     write_jsonl(folder / "cir_pairs.jsonl", [{"query_id": 1, "txt": "in blue", "target_id": "2"}])
@@ -137,7 +145,7 @@ def test_a_bad_composed_pair_is_named_by_file_and_line(folder, pair, says):
 
 
 def test_a_missing_empty_or_ambiguous_folder_is_refused(folder, tmp_path):
-    with pytest.raises(UserError, match="is not a folder"):
+    with pytest.raises(UserError, match="nowhere is missing; name a folder"):
         read_source(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="contains no images"):

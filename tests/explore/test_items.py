@@ -93,10 +93,10 @@ def test_an_item_is_described_with_its_codes_and_modality(made_up):
 
 
 def test_facts_are_the_plain_values_of_the_source(made_up, monkeypatch):
-    source = json.dumps({"kind": "house", "count": 1, "nested": {"a": 1}, "none": None})
+    source = json.dumps({"kind": "house", "count": 1, "nested": {"a": 1}, "none": None, "words": ["a", "b"]})
     items = made_up.index.items
     monkeypatch.setattr(made_up.index, "items", lambda rows: [replace(item, source=source) for item in items(rows)])
-    assert describe_item(made_up, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1")]
+    assert describe_item(made_up, 5, neighbors=0)["facts"] == [("kind", "house"), ("count", "1"), ("words", "a, b")]
 
 
 def test_credit_license_and_origin_are_no_facts():

@@ -22,6 +22,24 @@ ENGINE = SimpleNamespace(
     "text, note",
     [
         ("eine rote Tulpe", ENGLISH),
+        ("Ein roter Bus", ENGLISH),
+        ("keine Autos", ENGLISH),
+        ("un perro negro", ENGLISH),
+        ("una calle sin coches", ENGLISH),
+        ("el gato en la mesa", ENGLISH),
+        ("¿dónde está?", ENGLISH),
+        ("des enfants dans la rue", ENGLISH),
+        ("le chat sur la table", ENGLISH),
+        ("l'homme et le chien", ENGLISH),
+        ("um cachorro preto", ENGLISH),
+        ("homem com chapéu", ENGLISH),
+        ("il gatto nel giardino", ENGLISH),
+        ("een zwarte hond", ENGLISH),
+        ("jalan tanpa mobil", ENGLISH),
+        ("một con chó", ENGLISH),
+        ("bir köpek", ENGLISH),
+        ("kırmızı araba", ENGLISH),
+        ("ulica bez aut", ENGLISH),
         ("红色的郁金香", ENGLISH),
         ("find me similar pictures", "That reads like a question about a picture"),
         ("show me a photo of it", "That reads like a question about a picture"),
@@ -42,6 +60,10 @@ def test_what_is_no_word_is_said_to_be_none():
     assert ENGLISH in query_notes(ENGINE, Query("🐶"), "fair")
 
 
+def test_what_nobody_sees_is_no_text():
+    assert query_notes(ENGINE, Query("\u200b", Image.new("RGB", (2, 2))), "fair") == []
+
+
 def test_a_kind_that_the_collection_lacks_is_named():
     engine = SimpleNamespace(**vars(ENGINE), versions=SimpleNamespace(current=SimpleNamespace(kinds={Modality.IMAGE})))
     reading = Reading("similar", {"entry": 0.9, "similar": 0.1}, "", chosen=False)
@@ -53,7 +75,18 @@ def test_a_kind_that_the_collection_lacks_is_named():
     )
 
 
-@pytest.mark.parametrize("text", ["a red tulip", "crème brûlée", "", "123", "rote Tulpe", "this old mill", "a knot"])
+ENGLISH_TEXTS = ["a red tulip", "crème brûlée", "", "123", "this old mill", "a knot", "a street in Rio de Janeiro"]
+ENGLISH_TEXTS += ["el capitan at sunset", "Las Vegas", "a flag of the UN", "MIT students", "a van in Łódź", "comic con"]
+ENGLISH_TEXTS += [
+    "oven on, door open",
+    "A dog in São Paulo",
+    "https://example.com/un/der_z.jpg",
+    "im looking for a die",
+]
+NOUNS = ["rote Tulpe", "Hund", "gato"]  # which cannot be told from names
+
+
+@pytest.mark.parametrize("text", ENGLISH_TEXTS + NOUNS)
 def test_other_words_get_none(text):
     assert query_notes(ENGINE, Query(text), "good") == []
 

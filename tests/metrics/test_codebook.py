@@ -51,15 +51,83 @@ def test_health_counts_dead_codes_and_collisions_and_tells_agreement_with_labels
 
 
 @pytest.mark.parametrize(
+    "texts",
+    [
+        ["<s0_12><s1_7>", "<s0_3><s1_255>"],
+        ["<s1_12> <s2_7>", "<s1_3> <s2_255>"],
+        ["<|sid_0_12|><|sid_1_7|>", "<|sid_0_3|><|sid_1_255|>"],
+        ["<C0-12><C1-7>", "<C0-3><C1-255>"],
+        ["0_12 1_7", "0_3 1_255"],
+        ["12-7", "3-255"],
+        ["[12, 7]", "[3,  255]"],
+        ["['<a_12>', '<b_7>']", "['<a_3>', '<b_255>']"],
+        [["<s0_12>", "<s1_7>"], ["<s0_3>", "<s1_255>"]],
+        [["12", "7"], ["3", "255"]],
+        [np.array([12, 7]), np.array([3, 255])],
+    ],
+)
+def test_each_token_is_one_code_whatever_names_its_level(texts):
+    assert read_ids(pd.DataFrame({"id": ["a", "b"], "codes": texts})).codes.tolist() == [[12, 7], [3, 255]]
+
+
+@pytest.mark.parametrize("text", ["<s1_7><s0_12>", "<s0_7><s0_12>", "<s2_7><s3_12>", "<s0_7> 12"])
+def test_levels_that_are_named_in_another_order_are_refused(text):
+    with pytest.raises(UserError, match=r"row 0 names its levels .*; expected 0, 1, … or 1, 2, … in this order"):
+        read_ids(columns(codes=[text] * 4))
+
+
+@pytest.mark.parametrize(
+    "text", ["-1 7", "+1 7", "[-1, 7]", "12.0 7.0", "a3 b7", "1e3 7", "1,024 7", "0x1 7", "nan 7", "<|b|><a_1>", "７ 1"]
+)
+def test_signs_fractions_and_letters_are_no_codes(text):
+    with pytest.raises(UserError, match=r"row 0 has '.*', which is no code; expected whole numbers from 0 on"):
+        read_ids(columns(codes=[text] * 4))
+
+
+@pytest.mark.parametrize(
+    "held, codes",
+    [
+        ({"a": [12, 7], "b": [3, 25]}, [[12, 7], [3, 25]]),
+        ({"a": "12 7", "b": "3 25"}, [[12, 7], [3, 25]]),
+        ([[12, 7], [3, 25]], [[12, 7], [3, 25]]),
+        ([{"id": "a", "codes": [12, 7]}], [[12, 7]]),
+        ({"a": {"b": 1}}, "row 0 has {'b': 1}, which is no code"),
+        ([{"codes": [1]}, 5], "row 0 has {'codes': "),
+        ({"a": [1, float("nan")]}, "row 0 has an empty cell"),
+        ({"a": [True, 1]}, "row 0 has True, which is no code"),
+        ({}, "it has no rows"),
+        ("12 7", "expected an object of names and codes, or a list"),
+    ],
+)
+def test_json_is_names_and_codes_or_a_list_of_codes(held, codes, tmp_path):
+    (tmp_path / "ids.json").write_text(json.dumps(held))
+    if isinstance(codes, list):
+        assert read_ids(tmp_path / "ids.json").codes.tolist() == codes
+    else:
+        with pytest.raises(UserError, match=codes):
+            read_ids(tmp_path / "ids.json")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
     "table, said",
     [
         (columns(codes=["1 2", "1 2", "1", "1 2"]), "row 2 has 1 codes, the first 2"),
-        (columns(codes=[[1, 2], [1], [1, 2], [1, 2]]), "inhomogeneous"),
+        (columns(codes=["1 2", "1 2", "", "1 2"]), "row 2 has no codes"),
+        (columns(codes=[[1, 2], [1], [1, 2], [1, 2]]), "row 1 has 1 codes, the first 2"),
+        (columns(codes=[[1, 2], None, [1, 2], [1, 2]]), "row 1 has no codes"),
+        (columns(codes=[[1, 2], [1, np.nan], [1, 2], [1, 2]]), "row 1 has an empty cell, which is no code"),
+        (columns(codes=["99999999999999999999 1"] * 4), "level 0 has .*; at most 65,536"),
+        (columns(codes=["<a_1>", "<a_1>", "<b_1>", "<a_1>"]), "row 2 names its codes b, the first a"),
         (columns(c0=[0, 1, -1, 0]), "whole numbers from 0 on"),
+        (columns(c0=pd.array([0, 1, None, 0], dtype="Int64")), "whole numbers from 0 on"),
         (columns(c0=[0, 1, 0.5, 0]), "whole numbers from 0 on"),
         (columns(c0=[0, 1, 70_000, 0]), "at most 65,536"),
         (columns(text="x"), "no column is codes"),
         (np.zeros(3), "whole numbers"),
+        (np.array([[1, np.nan]]), "whole numbers"),
+        (np.array([["1", "2"]]), "whole numbers"),
+        (np.array([[1e20, 1]]), "at most 65,536"),
     ],
 )
 def test_what_is_no_table_of_codes_is_refused_in_one_sentence(table, said):

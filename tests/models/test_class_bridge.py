@@ -3,14 +3,17 @@
 import json
 
 import pytest
+import timm
 import torch
+from timm.data import ImageNetInfo
 from torch import nn
 
 from genius.errors import UserError
 from genius.models.class_bridge import BridgedHead, ClassTexts, classes_of
 from genius.models.encoder import Encoder
 from genius.models.encoder_config import TowerSettings
-from tests.models.test_towers import write_image_tower, write_text_tower
+from genius.models.towers import image_tower
+from tests.models.test_towers import TINY, write_image_tower, write_text_tower
 
 
 def bridged(temperature=1.0, gain=1.0) -> BridgedHead:
@@ -39,7 +42,7 @@ def test_classes_are_added_by_their_probabilities(temperature, gain):
 
 
 def tower_encoder(folder, bridge=True) -> Encoder:
-    _, image = write_image_tower(folder)
+    _, image = write_image_tower(folder, f"{TINY}.r160_in1k")
     write_text_tower(folder / "text")
     settings = TowerSettings(dim=12, image_size=64, head="residual", bridge=bridge)
     return Encoder.from_towers(image, str(folder / "text"), settings)
@@ -62,8 +65,43 @@ def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
 
 
 def test_without_a_classifier_of_known_classes_there_is_no_bridge(tmp_path):
-    assert classes_of(nn.Identity()) == "" and classes_of(nn.Linear(3, 7)) == ""
+    assert classes_of(timm.create_model(TINY, num_classes=0)) == ""
+    assert classes_of(timm.create_model(TINY, num_classes=7)) == ""
     assert "bridge" not in tower_encoder(tmp_path, bridge=False).config.model
+
+
+SYNSETS = ImageNetInfo("imagenet-1k").label_names()
+
+
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        ({}, ""),
+        ({"tag": "in1k"}, "imagenet-1k"),
+        ({"tag": "augreg_in21k_ft_in1k_384"}, "imagenet-1k"),
+        ({"tag": "augreg_in21k"}, ""),  # weights that went on to learn other classes
+        ({"tag": "fb_dino"}, ""),
+        ({"label_names": SYNSETS}, "imagenet-1k"),
+        ({"tag": "in1k", "label_names": [f"dish {number}" for number in range(1000)]}, ""),
+        ({"label_names": SYNSETS[::-1]}, ""),
+    ],
+)
+def test_a_thousand_classes_are_those_of_imagenet_only_if_the_tower_says_so(tmp_path, said, labels):
+    write_image_tower(tmp_path)
+    (tmp_path / "weights.safetensors").rename(tmp_path / "model.safetensors")
+    facts = {"num_classes": 1000, "input_size": [3, 160, 160], **said}
+    (tmp_path / "config.json").write_text(json.dumps({"architecture": TINY, "pretrained_cfg": facts}))
+    assert classes_of(image_tower(str(tmp_path))) == labels
+
+
+def test_weights_in_a_file_are_of_imagenet_if_their_name_has_the_tag(tmp_path):
+    _, name = write_image_tower(tmp_path)
+    assert classes_of(image_tower(name)) == ""
+    assert classes_of(image_tower(name.replace(":", ".r160_in1k:"))) == "imagenet-1k"
+    (tmp_path / "text").mkdir()
+    write_text_tower(tmp_path / "text")
+    settings = TowerSettings(dim=12, image_size=64, head="residual", bridge=True)
+    assert "bridge" not in Encoder.from_towers(name, str(tmp_path / "text"), settings).config.model
 
 
 @pytest.mark.parametrize(

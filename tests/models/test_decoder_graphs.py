@@ -67,11 +67,28 @@ def test_replayed_steps_give_every_query_what_computed_steps_do(geometry):
     assert record.recorded == 5 + 3 + 5 + 2 < record.replayed
 
 
-def test_without_room_for_another_graph_steps_are_computed(monkeypatch):
-    monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", 4)
+@pytest.mark.parametrize("room", [1, 4, 5, 6, 9])
+def test_graphs_that_were_forgotten_and_recorded_again_give_what_computed_steps_do(room, monkeypatch):
+    monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", room)
     model, record = tiny_decoder(), Recorder()
-    assert_equal_searches(GraphedDecoder(model, record=record), model)
-    assert record.recorded == 4
+    assert_equal_searches(graphed := GraphedDecoder(model, record=record), model)
+    assert 0 < len(graphed._graphs) <= room and record.recorded > 15
+    assert all(key[:1] in graphed._graphs for key in graphed._graphs), "none continues from what is forgotten"
+
+
+def test_after_many_numbers_of_beams_searches_with_the_last_ones_are_still_replayed(monkeypatch):
+    monkeypatch.setattr(decoder_graphs, "MAX_GRAPHS", 12)  # for two searches
+    record, trie = Recorder(), build()[1]
+    graphed, (z, _) = GraphedDecoder(tiny_decoder(), record=record), queries(1)
+    for beams in (2, 3, 4, 5, 6, 7, 6):
+        beam_search(graphed, z, trie, beams)
+    recorded, replayed = record.recorded, record.replayed
+    for beams in (6, 7):
+        beam_search(graphed, z, trie, beams)
+    assert record.recorded == recorded and record.replayed == replayed + 2 * 5
+    beam_search(graphed, z, trie, 2)  # in place of 6, which was used less recently than 7
+    beam_search(graphed, z, trie, 7)
+    assert record.recorded == recorded + 5
 
 
 def refuse(compute, device):

@@ -26,12 +26,12 @@ needs_image_package = pytest.mark.skipif(not package_folder(IMAGE_PACKAGE), reas
 needs_text_package = pytest.mark.skipif(not package_folder(TEXT_PACKAGE), reason=f"{TEXT_PACKAGE} is not installed")
 
 
-def write_image_tower(folder):
+def write_image_tower(folder, architecture=TINY):
     """A timm model in safetensors, and its name for `image_tower`."""
     torch.manual_seed(0)
     model = timm.create_model(TINY).eval()
     save_file(model.state_dict(), folder / "weights.safetensors")
-    return model, f"{TINY}:{folder / 'weights.safetensors'}"
+    return model, f"{architecture}:{folder / 'weights.safetensors'}"
 
 
 def write_text_tower(folder, tokenizer=True):
@@ -75,6 +75,14 @@ def test_a_local_image_tower_keeps_its_classifier(tmp_path):
     pixels = torch.rand(2, 3, 160, 160)
     with torch.inference_mode():
         assert torch.equal(loaded(pixels), source(pixels))
+
+
+def test_a_file_of_weights_is_taken_although_there_is_a_package_of_its_architecture(tmp_path, monkeypatch):
+    packaged = fake_package(tmp_path, monkeypatch, "weights_of_a_test")
+    source, name = write_image_tower(tmp_path, f"{TINY}.r160_in1k")
+    loaded = image_tower(name)
+    assert torch.equal(loaded.conv_stem.weight, source.conv_stem.weight)
+    assert not torch.equal(loaded.conv_stem.weight, packaged.conv_stem.weight)
 
 
 def test_a_folder_in_timms_format_is_an_image_tower(tmp_path):

@@ -69,7 +69,15 @@ def test_an_unknown_mode_is_refused_with_the_choices():
 
 
 @pytest.mark.parametrize(
-    "query", [Query(), Query(text="  \n"), Query(text='""'), Query(text=' "\r" '), Query(instruction="Find a picture.")]
+    "query",
+    [
+        Query(),
+        Query(text="  \n"),
+        Query(text='""'),
+        Query(text=' "\r" '),
+        Query(text="\u200b"),
+        Query(instruction="Find a picture."),
+    ],
 )
 def test_a_query_without_a_text_or_an_image_is_refused(query):
     with pytest.raises(UserError, match="^Type a description, add a picture, or both.$"):
@@ -110,6 +118,11 @@ def test_what_is_no_picture_is_refused(source, message):
 def test_an_unreadable_or_long_text_is_refused(query, words):
     with pytest.raises(UserError, match=words):
         check_query(query)
+
+
+def test_a_text_of_which_nothing_is_seen_is_none_beside_a_picture():
+    picture = Image.new("RGB", (4, 4))
+    assert [query.text for query in checked_queries([Query("\u200b", picture), Query(" a ", picture)])] == ["", " a "]
 
 
 def test_a_text_a_picture_or_both_make_a_query():

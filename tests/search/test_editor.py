@@ -11,7 +11,8 @@ from genius.index.update import Added
 from genius.locks import write_lock
 from genius.run import Run
 from genius.schema import Query, SearchOptions
-from genius.search.editor import BATCH, Editor
+from genius.search import editor as editor_module
+from genius.search.editor import BATCH, Editor, folder_for_copy
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 
@@ -83,6 +84,35 @@ def test_a_working_copy_is_kept_or_forgotten_and_the_run_stays_as_it_is(editor, 
     assert describe(run) == before and not list((tmp_path / "copies").iterdir())
     (added,) = editor.add([("A zebra on a tree.", None)])
     assert added.new == 1 and engine.index.folder.is_relative_to(editor.copy)
+
+
+def test_a_working_copy_lies_beside_the_run_and_shares_its_files(editor):
+    run = editor.run
+    with folder_for_copy(run) as folder:
+        copying = Editor(run, editor.engine, folder / run.name)
+        list(copying.add([("A zebra.", None)]))
+        assert folder.parent == run.parent
+        file = Run(run).folder("encoder").relative_to(run) / "model.safetensors"
+        assert (copying.copy / file).samefile(run / file)
+    assert list(run.parent.iterdir()) == [run]
+
+
+def test_working_copies_of_killed_programs_are_deleted_and_those_in_use_are_not(tmp_path):
+    run, left = tmp_path / "run", tmp_path / f".run.working.{'0' * 32}"
+    (left / "run").mkdir(parents=True)
+    with folder_for_copy(run) as first, folder_for_copy(run) as second:
+        assert first.is_dir() and second.is_dir() and first != second and not left.exists()
+
+
+def test_where_nothing_can_be_written_beside_the_run_its_copy_is_a_temporary_file(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(editor_module, "written_aside", refuse)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with folder_for_copy(tmp_path / "run") as folder:
+        assert folder.parent == tmp_path and folder.is_dir()
+    assert not folder.exists()
 
 
 def test_items_are_encoded_on_the_engines_thread_a_few_at_a_time_and_searches_go_on(editor, monkeypatch):

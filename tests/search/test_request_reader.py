@@ -8,6 +8,7 @@ from PIL import Image
 from genius.models.reader import ASKING, CONTENT, LEFT_OUT, Reader, ReaderConfig
 from genius.schema import READINGS, UNREAD, Modality, Query
 from genius.search.request_reader import RequestReader, best_run, kind_log_probs, marked
+from genius.texts import query_text
 from tests.search.tiny import tiny_encoder
 
 PICTURE = Image.new("RGB", (32, 32))
@@ -39,28 +40,33 @@ def understand(*queries: Query, kinds=tuple(Modality)):
     return RequestReader(FixedReader(words), tiny_encoder(), INSTRUCTIONS).understand(queries, kinds)
 
 
+def sentence(found) -> str:
+    """What an encoder reads that has instruction and text as one."""
+    return query_text(found.instruction, found.text)
+
+
 def test_the_encoder_gets_the_content_with_the_sentence_of_the_reading():
     (found,) = understand(Query("photo of a! street! no cars-"))
-    assert found.text == "Find the picture. a! street." and found.reading.name == "photo"
+    assert sentence(found) == "Find the picture. a! street." and found.reading.name == "photo"
     assert (found.reading.content, found.reading.left_out) == ("a! street", "cars-")
 
 
 def test_a_picture_alone_is_the_content_of_similar():
     (found,) = understand(Query("similar to this!", PICTURE))
-    assert found.text == "Find similar ones." and found.reading.modality == Modality.IMAGE
+    assert sentence(found) == "Find similar ones." and found.reading.modality == Modality.IMAGE
 
 
 def test_a_change_without_a_sentence_of_its_own_takes_the_next_best():
     (found,) = understand(Query("change to red!", PICTURE))
-    assert found.text == "Find it changed. red." and found.reading.content == "red"
+    assert sentence(found) == "Find it changed. red." and found.reading.content == "red"
 
 
 def test_an_instruction_is_read_and_its_text_stays_content():
     (found,) = understand(Query("not a dog", None, "photo of it"))
-    assert found.text == "Find the picture. not a dog." and found.reading.left_out == ""
+    assert sentence(found) == "Find the picture. not a dog." and found.reading.left_out == ""
     reader = RequestReader(FixedReader([["photo", "x", "y"]]), tiny_encoder(), INSTRUCTIONS)
     (known,) = reader.understand([Query("a dog", None, KNOWN)], tuple(Modality))
-    assert known.text == "Find the picture. a dog.", "an instruction that training knew stays as it is"
+    assert sentence(known) == "Find the picture. a dog.", "an instruction that training knew stays as it is"
 
 
 def test_a_reading_whose_results_are_missing_is_understood_but_not_searched_for():
@@ -72,7 +78,7 @@ def test_a_chosen_reading_wins_and_words_may_stay_unread():
     (found,) = understand(Query("entry dog!", PICTURE, reading="similar"))
     assert found.reading.name == found.reading.understood == "similar" and found.reading.chosen
     (unread,) = understand(Query("photo dog!", reading=UNREAD))
-    assert unread.reading is None and unread.text == "Photo dog!"
+    assert unread.reading is None and sentence(unread) == "Photo dog!"
 
 
 def test_a_picture_without_words_asks_what_it_is():
@@ -84,7 +90,7 @@ def test_a_picture_without_words_asks_what_it_is():
 
 def test_words_whose_kind_training_knew_are_of_that_kind():
     (found,) = understand(Query("", PICTURE, "similar or not"))
-    assert found.reading.modality == Modality.TEXT and found.text == "Similar or not."
+    assert found.reading.modality == Modality.TEXT and sentence(found) == "Similar or not."
     assert sum(found.reading.probabilities.values()) == pytest.approx(1)
     (other,) = understand(Query("photo or not"))
     assert other.reading.name == "photo"

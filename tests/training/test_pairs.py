@@ -98,6 +98,18 @@ def test_limited_pairs_are_the_queries_of_the_named_rows_with_their_positives(co
     assert set(pairs.epoch(np.random.default_rng(0), 0, row_names=named)) == set(np.flatnonzero(pairs.row_mask(named)))
 
 
+def test_queries_of_some_candidates_have_those_positives_alone(candidates, pairs):
+    numbers = np.where(np.arange(len(candidates)) % 3, np.arange(len(candidates))[::-1], -1)
+    some, kept = pairs.among(numbers)
+    expected = [
+        [numbers[row] for row in pairs.positives[pairs.offsets[query] : pairs.offsets[query + 1]] if numbers[row] >= 0]
+        for query in range(len(pairs))
+    ]
+    assert kept.tolist() == [query for query, positives in enumerate(expected) if positives] and len(kept) < len(pairs)
+    assert some.texts == [pairs.texts[query] for query in kept]
+    assert [part.tolist() for part in np.split(some.positives, some.offsets[1:-1])] == [expected[q] for q in kept]
+
+
 def test_an_unknown_row_lists_the_known_ones(pairs):
     known = {f"{pairs.tasks[row]}:{pairs.datasets[row]}" for row in pairs.rows}
     with pytest.raises(UserError, match="no query is of the row '9:nowhere'") as error:

@@ -1,6 +1,7 @@
 """Vectors that somebody else made, and IDs that somebody else made, are explored and searched like a run of our own."""
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow
@@ -8,18 +9,20 @@ import pytest
 from PIL import Image
 from pyarrow import parquet
 
+from genius.collections.mbeir import Collection
 from genius.collections.vectors import open_vectors
 from genius.errors import UserError
 from genius.explore.code_profile import Profiles
 from genius.explore.items import describe_item
 from genius.explore.map_data import read_maps
 from genius.index.__main__ import main as index_command
+from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.training.tiny import lay_out_by_principal_components
-from training import ids
+from training import decoder, ids
 from training.folder import main
 
 N, DIM = 60, 12
@@ -68,6 +71,20 @@ def test_what_needs_an_encoder_says_so_in_one_sentence(run, tmp_path):
     Image.new("RGB", (9, 9)).save(tmp_path / "new.png")
     with pytest.raises(UserError, match="made of vectors, without the encoder"):
         index_command([str(run), "add", str(tmp_path)])
+
+
+def test_a_vector_that_was_removed_stays_out_when_a_longer_file_is_read(tmp_path, monkeypatch, capsys):
+    lay_out_by_principal_components(monkeypatch)
+    command = [str(tmp_path / "run"), "--vectors", str(tmp_path / "x.npy")]
+    np.save(tmp_path / "x.npy", vectors())
+    main(command)
+    assert index_command([command[0], "remove", "0:5"]) == 0
+    np.save(tmp_path / "x.npy", np.concatenate([vectors(), np.ones((1, DIM), np.float32)]))
+    main(command)
+    assert "1 items stay out, which were removed" in capsys.readouterr().out
+    index = Engine.load(command[0], "cpu").index
+    assert index.n == N and index.rows_of(["0:5", f"0:{N}"]).tolist() == [-1, N - 1]
+    assert np.allclose(index.embeddings[N - 1], DIM**-0.5, atol=1e-3)
 
 
 def test_the_same_command_again_does_nothing_and_another_file_needs_another_run(run, capsys):
@@ -129,6 +146,41 @@ def test_ids_of_a_run_with_an_encoder_are_searched_by_words_and_take_no_items(tm
     assert len(result.hits) == 3 and result.query_codes == ()
     with pytest.raises(UserError, match="no codewords, so nothing can be scanned, quantized or added"):
         index_command([str(tmp_path / "new"), "add", str(tmp_path / "run" / "pictures")])
+
+
+def test_ids_are_learned_from_the_queries_whose_targets_are_still_items(path, tmp_path, monkeypatch, capsys):
+    """path: a trained run, of which an item is gone and to which one was added."""
+    lay_out_by_principal_components(monkeypatch)
+    given, fit = [], decoder.fit
+    monkeypatch.setattr(ids.decoder, "fit", lambda *parts: [given.append(parts), fit(*parts)][1])
+    (tmp_path / "more").mkdir()
+    Image.effect_noise((32, 32), 90).save(tmp_path / "more" / "new.png")
+    collection = Collection(Run(path).manifest["collection"])
+    gone = next(query.positives[0] for query in collection.queries("train") if len(query.positives) == 1)
+    shutil.copytree(path / "features", tmp_path / "features")
+    assert index_command([str(path), "remove", gone]) == index_command([str(path), "add", str(tmp_path / "more")]) == 0
+    shutil.copytree(tmp_path / "features", path / "features")  # which a removal erases, and training makes again
+    index = Index.load(Run(path).folder("index"))
+    np.save(tmp_path / "ids.npy", np.arange(index.n).reshape(-1, 1) // [10, 1] % 10)
+    ids.main([str(tmp_path / "ids.npy"), str(path), str(tmp_path / "new"), *SMALL_DECODER])
+
+    n = index.n
+    assert f"trained on {n:,} candidates and has {n:,} items, {n - 1:,} of them in common: " in capsys.readouterr().out
+    _, data, val, targets, settings, *_ = given[0]
+    names = [item.id for item in index.items(range(n))]
+    first = collection.rows()[0]
+    for split, known in (("train", data), ("val", val)):
+        asked = {query.text: {*query.positives} - {gone} for query in collection.queries(split, first)}
+        numbers = {query.text: number for number, query in enumerate(collection.queries(split, first))}
+        encoded = np.load(path / "features" / split / "embedding.npy")
+        of_row = np.flatnonzero(known.pairs.rows == 0)
+        assert {known.pairs.texts[q] for q in of_row} == {text for text, positives in asked.items() if positives}
+        for q in of_row:
+            positives = known.pairs.positives[known.pairs.offsets[q] : known.pairs.offsets[q + 1]]
+            assert {names[row] for row in positives} == asked[known.pairs.texts[q]]
+            assert np.allclose(known.query_files.fused("")[q, 0], encoded[numbers[known.pairs.texts[q]]], atol=1e-2)
+    assert settings.self_queries and len(targets.codes) == n
+    assert Engine.load(tmp_path / "new", "cpu").index.n == n
 
 
 def test_a_parquet_file_holds_vectors_texts_and_pictures(tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ def write_towers(folder: Path, seed: int = 0) -> tuple[str, str]:
 
 
 def tower_names(folder: Path) -> tuple[str, str]:
-    return f"resnet10t:{folder / 'image.safetensors'}", str(folder / "text")
+    return f"resnet10t.c3_in1k:{folder / 'image.safetensors'}", str(folder / "text")
 
 
 def write_color_collection(root: Path) -> Collection:

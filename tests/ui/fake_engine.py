@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -142,7 +142,7 @@ class FakeEngine:
         self.cached_images: list[Image.Image] = []
         self.snapshots = 0
         current = SimpleNamespace(kinds=frozenset(Modality))
-        self.versions = SimpleNamespace(snapshot=self.snapshot, current=current)
+        self.versions = SimpleNamespace(snapshot=self.snapshot, current=current, cached=lru_cache(1))
 
     def snapshot(self) -> AbstractContextManager[None]:
         self.snapshots += 1

@@ -67,7 +67,9 @@ def test_an_agent_searches_and_reads_with_pictures(public, photo):
     assert "data:image" in json.dumps(tools["search"].inputSchema) and "beams:" in tools["search"].description
     query, options = engine.queries[-1]
     assert (query.text, query.image.size, options.k) == ("mug", (256, 256), 3)
-    hits = json.loads(found.content[0].text)["hits"]
+    said = json.loads(found.content[0].text)
+    hits = said["hits"]
+    assert said["notes"] == [] and "match" in said
     pictured = [hit["id"] for hit in hits if hit["modality"] != "text"]
     assert [part.text for part in found.content[1::2]] == [f"The picture of {id}:" for id in pictured]
     assert all(part.mimeType == "image/webp" and base64.b64decode(part.data) for part in found.content[2::2])

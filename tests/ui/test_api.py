@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ from gradio_client.exceptions import AppError
 from PIL import Image
 
 from genius.schema import Modality
+from tests.ui.tiny_page import form
 
 LINK = {"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}
 
@@ -50,6 +52,19 @@ def test_a_search_by_text_and_picture_reaches_the_engine_as_asked(client, served
     assert [hit["rank"] for hit in found["hits"]] == [1, 2, 3] and len(found["generated"]) == 7
     assert found["modality_probabilities"] == {"image": 0.93, "text": 0.05, "pair": 0.02}
     assert found["first_code_probabilities"] == [0.93, 0.05, 0.02]
+
+
+def test_a_search_says_how_well_it_matches_and_what_was_not_read_as_the_page_does(client, ask, served, monkeypatch):
+    found = served.engine.search
+    weak = lambda *given: [replace(result, match="weak") for result in found(*given)]  # noqa: E731
+    monkeypatch.setattr(served.engine, "search", weak)
+    answer = client.predict(text="not a dog", added=True, api_name="/search")
+    summary = ask("on_search", *form("not a dog", scope="added"))["output"]["data"][0]
+    assert answer["match"] == "weak" and summary["match"] == "weak match"
+    assert answer["notes"] == summary["notes"]
+    only_added, nothing_fits, not_understood = answer["notes"]
+    assert "added since training" in only_added and nothing_fits.startswith("Perhaps nothing here fits well.")
+    assert not_understood.startswith("Words like “not” are not understood")
 
 
 def test_an_item_is_told_in_full_with_its_picture(client):

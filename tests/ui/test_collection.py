@@ -17,6 +17,7 @@ from genius.ui.collection.editing import MAX_ITEMS, EditingForm, parse_items
 from genius.ui.common.context import ServedRun
 from genius.ui.security import MAX_EDITOR_UPLOAD, MAX_UPLOAD, Guard, Policy
 from tests.ui.tiny_page import serving
+from tests.waiting import wait_until
 
 N = 40
 
@@ -48,10 +49,13 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
     ids = [tile["id"] for tile in added["tiles"]]
     assert ids == ["1:2", "1:1"] and added["tiles"][0]["codes"] == served.engine.index.codes([N + 1])[0].tolist()
     assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
+    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
     outcome, text, changed = remove(ask, f"{ids[1]}, 9:9")["output"]["data"]
     assert outcome["title"] == "1 item removed." and outcome["lines"] == ["There is no item 9:9."]
     assert text == "" and changed
-    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
+    versions, run = served.engine.versions, served.engine.run.path
+    wait_until(lambda: versions.reload() or len(list(run.glob("index-*"))) == 1)  # what was removed is gone
+    assert ask("on_compact")["output"]["data"][0]["title"] == "Nothing to do: there is one part (segment)."
     assert served.engine.index.n == N and ask("on_contents")["output"]["data"][1] is None
     verdict, drift = ask("on_fit")["output"]["data"]
     assert verdict["fits"] in (True, False) and drift["tables"][0]["caption"] == "How well items fit their codes"
@@ -135,17 +139,24 @@ def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "headers", [{"x-forwarded-for": "192.0.2.1"}, {"via": "1.1 proxy"}, {"x-forwarded-host": "a.b"}]
+    "headers",
+    [
+        {"host": "localhost:7860", "x-forwarded-for": "192.0.2.1"},
+        {"host": "127.0.0.1:7860", "via": "1.1 proxy"},
+        {"host": "[::1]:7860", "x-forwarded-host": "a.b"},
+        {"host": "192.0.2.1:7860"},  # as a forwarded port leaves it
+        {"host": ""},
+    ],
 )
-def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy(headers):
-    scope = {"method": "POST", "path": "/gradio_api/upload", "headers": [(b"host", b"127.0.0.1")]}
+def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy_or_another_address(headers):
+    scope = {"method": "POST", "path": "/gradio_api/upload", "headers": [(b"host", b"127.0.0.1:7860")]}
     passed_on = scope | {"headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
     for own, most in ((True, MAX_UPLOAD), (False, MAX_EDITOR_UPLOAD)):
         guard = Guard(None, Policy(editable=True, own=own))
         assert (guard.max_body(scope), guard.max_body(passed_on)) == (MAX_EDITOR_UPLOAD, most)
         form = SimpleNamespace(editor=SimpleNamespace(copy=own or None))
-        assert EditingForm.editor_for(form, SimpleNamespace(headers={})) is form.editor
-        with pytest.raises(UserError, match="A proxy serves") if own else nullcontext():
+        assert EditingForm.editor_for(form, SimpleNamespace(headers={"host": "localhost:7860"})) is form.editor
+        with pytest.raises(UserError, match="only be changed on the machine") if own else nullcontext():
             EditingForm.editor_for(form, SimpleNamespace(headers=headers))
 
 

@@ -68,6 +68,9 @@ def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
     assert uploads.open(str(photo), (0.5, 0.0, 1.0, 1.0)).size == (128, 256)
     Image.new("RGB", (3 * LARGEST_SIDE, LARGEST_SIDE)).save(tmp_path / "large.png")
     assert uploads.open(str(tmp_path / "large.png"), None).size == (LARGEST_SIDE, LARGEST_SIDE // 3)
+    Image.new("RGB", (13_000, 2)).save(tmp_path / "wide.png")
+    with pytest.raises(UserError, match="12000 pixels per side"):  # the limits of the page
+        uploads.open(str(tmp_path / "wide.png"), None)
 
 
 def test_a_decoded_upload_is_forgotten_after_a_while_and_may_be_uploaded_again(photo):

@@ -77,6 +77,7 @@ UPLOAD = {
     **{"type": "http", "method": "POST", "path": "/gradio_api/upload", "client": ("1.2.3.4", 5)},
     "headers": [(b"content-length", b"60"), (b"host", b"localhost")],
 }
+LOGIN = UPLOAD | {"path": "/login"}
 
 
 def test_uploads_that_have_not_ended_count_too(monkeypatch):
@@ -124,6 +125,16 @@ def test_another_site_can_neither_call_nor_read_the_page(public, origin):
     assert call(public, origin=origin).status_code == 403
     read = public.get("/config", headers={"origin": origin})
     assert not [name for name in read.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_another_port_of_the_address_that_is_listened_at_is_another_site(name):
+    with serving(policy=Policy(hosts=(name, "known.example"))) as client:  # as app.py passes --host
+        port = client.base_url.port
+        assert call(client, origin=f"http://{name}:{port}", host=f"{name}:{port}").status_code == 200
+        for other in (f"http://{name}", f"http://{name}:{port + 1}"):
+            assert call(client, origin=other, host=f"{name}:{port}").status_code == 403
+        assert call(client, origin="https://known.example:8443").status_code == 200
 
 
 def test_the_page_itself_and_programs_call_it_also_behind_a_proxy(public):
@@ -175,6 +186,41 @@ def test_a_client_cannot_guess_passwords_without_end():
         answers = [client.post("/login", data=attempt).status_code for attempt in attempts]
         assert answers == [400] * security.MAX_FAILED_LOGINS + [429]
         assert client.post("/login", data={"username": "ada", "password": "one"}).status_code == 429
+
+
+def test_guesses_that_were_sent_at_once_are_not_answered_beyond_the_limit():
+    """Their headers come first; when the passwords follow, none of them has failed yet."""
+
+    async def guess(all_sent: asyncio.Event, number: int) -> list[int]:
+        sent = []
+
+        async def receive():
+            await all_sent.wait()
+            return {"type": "http.request", "body": b"secret" if number == right_one else b"wrong"}
+
+        async def send(message):
+            sent.append(message)
+
+        await guard(LOGIN, receive, send)
+        return [message["status"] for message in sent if message["type"] == "http.response.start"]
+
+    async def login(scope, receive, send):
+        right = (await receive())["body"] == b"secret"
+        await send({"type": "http.response.start", "status": 200 if right else 400, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def many() -> list[list[int]]:
+        all_sent = asyncio.Event()
+        guesses = [asyncio.create_task(guess(all_sent, number)) for number in range(200)]
+        await asyncio.sleep(0.01)
+        all_sent.set()
+        return await asyncio.gather(*guesses)
+
+    right_one, guard = 150, Guard(login, Policy())
+    answered = asyncio.run(many())
+    assert answered == [[400]] * security.MAX_FAILED_LOGINS + [[429]] * (200 - security.MAX_FAILED_LOGINS)
+    guard, right_one = Guard(login, Policy()), 5
+    assert asyncio.run(many())[right_one] == [200]
 
 
 @pytest.mark.parametrize("origins, same_site", [((), "samesite=lax"), (("https://example.org",), "samesite=none")])

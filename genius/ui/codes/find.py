@@ -1,18 +1,16 @@
 """Finding codes: by words or a picture, those nearest to the open one, and one by chance."""
 
-from functools import lru_cache
 from typing import Any
 
 import gradio as gr
 
-from genius.collections.images import open_image
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_search import CodeSearch, FoundCode
 from genius.schema import UNREAD, Query
 from genius.search.checks import MAX_TEXT, check_query
 from genius.trie.code_table import Pattern
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, UploadedImage, query_picture
+from genius.ui.common.components import UploadedImage, open_upload, query_picture
 from genius.ui.common.context import Context
 
 FOUND, NEAREST = 12, 6  # codes that are shown
@@ -27,13 +25,13 @@ class CodeFinder:
 
     def __init__(self, context: Context):
         self.engine, profiles_of = context.engine, context.namer.profiles_of
-        self.search_of = lru_cache(1)(lambda index: CodeSearch(profiles_of(index)))
+        self.search_of = self.engine.versions.cached(lambda index: CodeSearch(profiles_of(index)))
 
     def on_find(self, text: str, upload: str | None) -> dict[str, Any] | None:
         """The codes for words, a picture or both; nothing for neither."""
         if not text and upload is None:
             return None
-        image = open_image(upload, max_side=LARGEST_SIDE) if upload else None
+        image = open_upload(upload) if upload else None
         query = Query(text=text, image=image, reading=UNREAD)
         check_query(query)
         embedding = self.engine.encode([query]).embeddings[0].cpu().numpy()

@@ -98,7 +98,10 @@ class EditingForm:
     def editor_for(self, request: gr.Request) -> Editor:
         """Raises UserError if the page is offered to its owner alone, and the visitor may be another one."""
         if self.editor.copy and is_passed_on(request.headers):
-            raise UserError("A proxy serves this page to others, so it may not be changed here; see --editable.")
+            raise UserError(
+                "This page can only be changed on the machine that serves it, at localhost or 127.0.0.1 and without "
+                "a proxy; see --editable."
+            )
         return self.editor
 
     def on_add(self, pictures: list[str], lines: Any, request: gr.Request) -> Iterator[tuple[Any, ...]]:

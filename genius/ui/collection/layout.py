@@ -1,6 +1,5 @@
 """The Collection tab: what is indexed, whether it still fits the training, and a form to edit it."""
 
-from functools import lru_cache
 from typing import Any
 
 import gradio as gr
@@ -24,8 +23,8 @@ class CollectionCallbacks:
     def __init__(self, context: Context):
         self.engine, self.served = context.engine, context.served
         self.names = {} if isinstance(context.maps, str) else context.maps.names  # of datasets
-        self.contents_of = lru_cache(1)(self.count_contents)
-        self.fit_of = lru_cache(1)(self.measure_fit)
+        self.contents_of = self.engine.versions.cached(self.count_contents)
+        self.fit_of = self.engine.versions.cached(self.measure_fit)
 
     def prepare(self) -> None:
         self.contents_of(self.engine.index)

@@ -49,8 +49,7 @@ def _contents_note(config: IndexConfig, size: int) -> str:
         were = "was" if config.grown == 1 else "were"
         sentences.append(f"{count(config.grown, 'item')} {were} added after training.")
     if config.removed:
-        takes = "takes" if config.removed == 1 else "take"
-        sentences.append(f"{count(config.removed, 'removed item')} still {takes} up space.")
+        sentences.append(f"{count(config.removed, 'removed item')} still in its files, until the next change.")
     return " ".join(sentences)
 
 
@@ -133,9 +132,7 @@ def remove_outcome(result: Removed) -> dict[str, Any]:
 
 def compact_outcome(merged: bool) -> dict[str, Any]:
     return message(
-        "All items are in one part (segment) now."
-        if merged
-        else "Nothing to do: there is one part (segment), and nothing was removed."
+        "All items are in one part (segment) now." if merged else "Nothing to do: there is one part (segment)."
     )
 
 

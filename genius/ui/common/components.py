@@ -11,7 +11,7 @@ import gradio as gr
 import numpy as np
 from PIL.Image import Image
 
-from genius.collections.images import Part, open_image
+from genius.collections.images import PAGE, Part, open_image
 from genius.errors import UserError, quoted
 from genius.index.store import Index
 from genius.schema import Modality
@@ -167,15 +167,18 @@ def query_instruction(index: Index, name: str, **layout: Any) -> gr.Dropdown:
     return gr.Dropdown(choices, value=None, label="Instruction", allow_custom_value=True, elem_id=name, **layout)
 
 
+def open_upload(upload: str, part: Part | None = None) -> Image:
+    """An uploaded picture, or a part of it. Raises UserError above the limits of the page."""
+    return open_image(upload, max_side=LARGEST_SIDE, part=part, limits=PAGE)
+
+
 class UploadCache:
     """Opens uploads, and remembers the last ones, so that a search need not decode what was just uploaded. They are
     forgotten at the latest when their unused files are deleted. Thread-safe."""
 
     def __init__(self, seconds: float = UPLOAD_LIFETIME):
         self.seconds = seconds
-        self._opened = lru_cache(MAX_CACHED_UPLOADS)(
-            lambda upload, part: open_image(upload, max_side=LARGEST_SIDE, part=part)
-        )
+        self._opened = lru_cache(MAX_CACHED_UPLOADS)(open_upload)
         self._forgetting: threading.Timer | None = None
 
     def open(self, upload: str, part: Part | None) -> Image:

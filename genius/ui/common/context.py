@@ -18,6 +18,7 @@ from genius.errors import UserError
 from genius.examples import Example, read_examples
 from genius.explore.code_names import CodeNamer
 from genius.explore.map_data import Maps, read_maps
+from genius.explore.query_notes import query_notes
 from genius.index.store import Index
 from genius.run import Run
 from genius.schema import Query, SearchOptions, SearchResult
@@ -26,6 +27,8 @@ from genius.search.retrieval import EncodedQueries
 from genius.ui.common.about import About, default_instruction
 from genius.ui.common.components import Message, Panel
 from genius.ui.common.formatting import data_uri, is_prefix, item_label
+
+ONLY_ADDED = "Only what was added since training was searched."
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,15 @@ class Context:
     def default_instruction(self, text: Any, image: object | None) -> str:
         """The run's own instruction for a query that came without one; none where the run reads what is asked for."""
         return "" if self.engine.has_reader else default_instruction(self.served.about, text, image)
+
+    def notes(self, query: Query, result: SearchResult, added: bool) -> list[str]:
+        """What to know about a search, in sentences, for visitors and programs. added: only items that
+        were added since training were searched."""
+        about = self.served.about.paragraphs
+        english = any("English" in paragraph for paragraph in about)
+        held = next(iter(about), "")
+        notes = query_notes(self.engine, query, result.match, held, english, result.reading)
+        return [ONLY_ADDED] * added + notes
 
     @cached_property
     def namer(self) -> CodeNamer:

@@ -6,7 +6,6 @@ from typing import Any
 
 import gradio as gr
 
-from genius.collections.images import open_image
 from genius.errors import UserError
 from genius.examples import find_example
 from genius.explore.comparison import FLAT, Agreement, Comparison, SystemResults, rank_agreement
@@ -14,7 +13,7 @@ from genius.schema import Item, Modality, Query
 from genius.search.checks import check_query
 from genius.search.retrieval import EncodedQueries
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, part_of, target_of
+from genius.ui.common.components import open_upload, part_of, target_of
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.formatting import MODALITY_PLURALS, describe_query
 
@@ -46,7 +45,7 @@ class CompareCallbacks:
     ) -> tuple[Any, ...]:
         """Compare the query of the form, and close the card of an item."""
         part = part_of(box)
-        image = open_image(picture, max_side=LARGEST_SIDE, part=part) if picture else None
+        image = open_upload(picture, part) if picture else None
         query = Query(text or "", image, instruction or self.default_instruction(text, image))
         check_query(query)
         title = describe_query(query, part=part is not None)

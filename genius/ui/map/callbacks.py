@@ -15,6 +15,7 @@ from genius.explore.map_colors import Group, Palette, map_picture, nearest_point
 from genius.explore.map_data import Maps
 from genius.index.store import Index
 from genius.schema import Item
+from genius.search.engine import Engine
 from genius.ui.common.context import Context, LastQuery
 from genius.ui.common.figures import MODALITY_COLORS, MOST_LASSOED
 from genius.ui.common.formatting import data_uri, tile
@@ -51,10 +52,10 @@ class MapCallbacks:
         learned = [map_view for map_view in maps.views if map_view.contrastive] or maps.views
         first, last = (choose(learned, key=lambda map_view: map_view.depth) for choose in (min, max))
         self.both, self.has_both = (first.name, last.name), first.depth == 0 < last.depth
-        self.palette_of = lru_cache(1)(lambda index: Palette(index, maps))
+        self.palette_of = self.engine.versions.cached(lambda index: Palette(index, maps))
         self.profiles_of = context.namer.profiles_of
-        self.cached_selection = cached_for_index(self.select_group)
-        self.cached_map = cached_for_index(self.draw)
+        self.cached_selection = cached_for_index(self.engine, self.select_group)
+        self.cached_map = cached_for_index(self.engine, self.draw)
 
     def on_map(self, name: str, color: str, level: float, queries: str, last: LastQuery | None):
         """The figure; below it a note, a comparison of both trainings for the views by all codes, a table of groups."""
@@ -196,7 +197,7 @@ class MapCallbacks:
         return self.profiles_of(index).vocabulary().nearest(mean[None], top=MAX_WORDS)[0]
 
 
-def cached_for_index(compute: Callable[..., Any]) -> Callable[..., Any]:
+def cached_for_index(engine: Engine, compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute(index, …)`, whose last results are cached for as long as the index is the current one."""
-    cache_of = lru_cache(1)(lambda index: lru_cache(CACHE_SIZE)(partial(compute, index)))
+    cache_of = engine.versions.cached(lambda index: lru_cache(CACHE_SIZE)(partial(compute, index)))
     return lambda index, *arguments: cache_of(index)(*arguments)

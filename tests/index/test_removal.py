@@ -1,0 +1,186 @@
+"""What was removed is in no file of the run."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from genius.explore.code_names import CodeName, CodeNamer, read_names, save_names
+from genius.explore.map_data import MappedQuery, Maps, View, read_maps
+from genius.index import update
+from genius.index.__main__ import main
+from genius.index.item_source import ItemSource, uploaded_items
+from genius.index.store import Index
+from genius.run import BUILT_FROM, Run
+from genius.schema import Item, Modality
+from genius.search.engine import Engine
+from tests.index.older import hide
+from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+
+N, WORD = 40, "xylophonist"
+SECRET = f"The {WORD} of Mrs. Gray."
+
+
+def holders(run: Path, *secrets: bytes) -> list[Path]:
+    """The files below a run that hold one of these."""
+    files = [file for file in run.rglob("*") if file.is_file()]
+    return [file.relative_to(run) for file in files if any(secret in file.read_bytes() for secret in secrets)]
+
+
+def opened(run: Path) -> Index:
+    return Index.load(Run(run).folder("index"))
+
+
+@pytest.fixture
+def models() -> update.Models:
+    return update.Models(tiny_encoder(), tiny_fusion(), tiny_quantizer())
+
+
+@pytest.fixture
+def run(tmp_path, models) -> Path:
+    """A run of two segments; the second one holds a private text and picture among others."""
+    run = publish_tiny_run(tmp_path / "run", N).path
+    (run / "pictures").rename(tmp_path / "pictures")
+    Image.effect_noise((64, 64), 90).convert("RGB").save(tmp_path / "private.png")
+    uploads = [("A boat.", None), (SECRET, None), ("", tmp_path / "private.png"), ("A house.", None)]
+    update.add(run, lambda dataset: uploaded_items(uploads, dataset), models)
+    return run
+
+
+@pytest.fixture
+def secrets(run) -> tuple[bytes, ...]:
+    """The word, the thumbnail and the embeddings."""
+    index = opened(run)
+    rows = index.rows_of(["1:2", "1:3"])
+    return WORD.encode(), index.thumbnail(rows[1])[20:200], *(vector.tobytes() for vector in index.embeddings[rows])
+
+
+def test_a_removed_text_and_picture_are_in_no_file(run, secrets):
+    assert {"items.sqlite", "thumbnails.sqlite", "embeddings.npy"} == {file.name for file in holders(run, *secrets)}
+    first = (opened(run).folder / "thumbnails.sqlite").stat().st_ino
+    assert main([str(run), "remove", "1:2", "1:3"]) == 0
+    assert holders(run, *secrets) == []
+    assert (opened(run).folder / "thumbnails.sqlite").stat().st_ino == first, "a part without them was written anew"
+    assert opened(run).config.removed == 0 and opened(run).items([N, N + 1])[1].text == "A house."
+
+
+def test_they_are_gone_once_an_engine_lets_go_of_the_version_that_it_held(run, secrets):
+    engine = Engine.load(run, "cpu")
+    profiles_of = CodeNamer(engine, run).profiles_of
+    with engine.versions.snapshot():
+        assert engine.search("A boat.").hits and profiles_of(engine.index).index is engine.index
+        profiles_of(engine.index).words_below(())
+        update.remove(run, ["1:2", "1:3"])
+        assert holders(run, *secrets) and engine.index.n == N + 4
+    assert engine.versions.reload() and engine.index.n == N + 2
+    assert holders(run, *secrets) == []
+
+
+def test_a_search_that_goes_on_keeps_its_version_and_the_next_look_deletes_it(run, secrets):
+    engine = Engine.load(run, "cpu")
+    held = engine.index
+    update.remove(run, ["1:2", "1:3"])
+    assert engine.versions.reload() and holders(run, *secrets)
+    assert held.items(held.rows_of(["1:2"]))[0].text == SECRET
+    del held
+    assert not engine.versions.reload() and holders(run, *secrets) == []
+
+
+def test_a_change_of_an_older_run_erases_what_was_removed_before(run, secrets, models):
+    hide(run, ["1:2", "1:3"])
+    assert holders(run, *secrets) and opened(run).n == N + 2
+    update.add(run, lambda dataset: uploaded_items([("A tree.", None)], dataset), models)
+    assert holders(run, *secrets) == [] and opened(run).n == N + 3
+
+
+def test_the_number_of_a_removed_dataset_is_not_used_again(run, models):
+    update.remove(run, [f"1:{number}" for number in range(1, 5)])
+    update.add(run, lambda dataset: uploaded_items([("A tree.", None)], dataset), models)
+    assert opened(run).items([N])[0].id == "2:1"
+
+
+def test_maps_and_names_forget_removed_items(run, secrets):
+    opened_run = Run(run)
+    names = {(0, 1): CodeName((WORD, "boat"), ("1:3", "0:0")), (1,): CodeName((), ("0:3",))}
+    opened_run.publish("names", lambda folder: save_names(names, folder), tuple(sorted(BUILT_FROM["names"])))
+    queries = [("8:1", SECRET, ("0:1",)), ("8:2", "A boat?", ("1:2", "0:1")), ("8:3", f"Which {WORD}?", ("1:2",))]
+    maps = Maps(
+        (View(),),
+        np.zeros((1, 5, 2), np.float32),
+        np.array([1, 2**40 + 2]),
+        tuple(MappedQuery(id, Modality.TEXT, text, "Find.", answers) for id, text, answers in queries),
+        {0: "tiny"},
+        "test",
+        {},
+    )
+    opened_run.publish("maps", maps.save, tuple(sorted(BUILT_FROM["maps"])))
+    update.remove(run, ["1:2", "1:3"])
+    assert holders(run, *secrets) == []
+    assert read_names(run) == {(0, 1): CodeName(("boat",), ("0:0",)), (1,): CodeName((), ("0:3",))}
+    now = read_maps(run)
+    assert now.ids() == ["0:1"] and [(query.id, query.answers) for query in now.queries] == [("8:2", ("0:1",))]
+    assert now.places.shape == (1, 2, 2)
+    update.remove(run, ["0:1"])
+    assert read_maps(run) is None and not list(run.glob("maps-*"))
+
+
+def test_what_training_keeps_to_go_on_later_is_deleted(run, secrets):
+    for name in ("features/candidates", "towers/image", "indexing/1a"):
+        (run / name).mkdir(parents=True)
+        (run / name / "kept.npy").write_bytes(b"".join(secrets))
+    update.remove(run, ["1:2", "1:3"])
+    assert holders(run, *secrets) == []
+
+
+def test_after_a_kill_the_next_change_erases_what_was_left(run, secrets, monkeypatch):
+    (run / "features").mkdir()
+    (run / "features" / "text.npy").write_bytes(secrets[0])
+    with monkeypatch.context() as patch:
+        patch.setattr("genius.index.erasing.remove_folder", lambda folder: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            update.remove(run, ["1:2", "1:3"])
+    assert holders(run, *secrets) and opened(run).n == N + 2
+    assert update.compact(run)
+    assert holders(run, *secrets) == [] and json.loads((run / "manifest.json").read_text())["erasing"] == []
+
+
+def replacing(run: Path, models: update.Models, items: list[Item]) -> update.Added:
+    return update.add(run, lambda _: ItemSource(lambda: items, run.parent.joinpath), models, replaces=True)
+
+
+def test_a_changed_item_is_replaced_in_one_change(run, secrets, models, monkeypatch):
+    items = [Item("1:2", Modality.TEXT, "Nobody."), Item("1:1", Modality.TEXT, "A boat.")]
+    items.append(Item("1:3", Modality.IMAGE, image="broken.png"))
+    (run.parent / "broken.png").write_bytes(b"no picture")
+    before = Run(run).manifest
+    with monkeypatch.context() as patch:
+        patch.setattr(update, "write_segment", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            replacing(run, models, items)
+    assert Run(run).manifest == before and opened(run).n == N + 4
+    added = replacing(run, models, items)
+    assert (added.new, added.skipped, added.changed, added.replaced) == (1, 2, (), ("1:2",))
+    index = opened(run)
+    assert index.n == N + 4 and index.items(index.rows_of(["1:2"]))[0].text == "Nobody."
+    assert holders(run, secrets[0]) == [] and holders(run, secrets[1])
+
+
+def test_all_items_can_be_replaced(run, models):
+    index = opened(run)
+    items = [Item(item.id, Modality.TEXT, f"Another {n}.") for n, item in enumerate(index.items(range(index.n)))]
+    added = replacing(run, models, items)
+    assert added.new == len(added.replaced) == N + 4
+    now = opened(run)
+    assert now.items(range(now.n)) == items and now.config.segments == (N + 4,) and now.config.trained == 0
+
+
+def test_what_takes_the_place_of_an_item_is_no_copy_of_it(run, models):
+    """A picture in another shape: for the encoder it is the same."""
+    picture = [Item("2:1", Modality.IMAGE, image="plain.png")]
+    for height, replaced in ((40, ()), (80, ("2:1",))):
+        Image.new("RGB", (40, height), "teal").save(run.parent / "plain.png")
+        added = replacing(run, models, picture)
+        assert (added.new, added.duplicate, added.replaced) == (1, 0, replaced)
+    assert replacing(run, models, picture).skipped == 1
