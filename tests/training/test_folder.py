@@ -2,6 +2,8 @@
 
 import math
 import shutil
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -168,7 +170,8 @@ def test_a_watched_folder_is_followed_by_a_server_one_line_a_change_and_errors_e
                 raise KeyboardInterrupt
 
     steps = iter(range(11))
-    monkeypatch.setattr(folder.time, "sleep", lambda seconds: step(next(steps)))
+    clock = SimpleNamespace(sleep=lambda seconds: step(next(steps)), monotonic=time.monotonic, strftime=time.strftime)
+    monkeypatch.setattr(folder, "time", clock)  # and not the module's sleep: other threads may be asleep
     with pytest.raises(KeyboardInterrupt):
         main([str(pictures), str(run), "--watch"])
     printed = capfd.readouterr()
