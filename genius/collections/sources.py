@@ -236,7 +236,7 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
     for record in source.records:
         record.table = record.table and root / record.table.relative_to(inside)
     table = source.table and root / source.table.relative_to(inside)
-    notes = ["the files of archives are unpacked meanwhile", *source.notes]
+    notes = ["archives are unpacked among temporary files while they are read", *source.notes]
     return replace(source, table=table, others=[*source.others, *others], notes=notes, unpacked=temporary)
 
 

@@ -96,7 +96,7 @@ def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, 
     source = read_source(folder / name if sort == "named" else folder)
     found = {record.image: record.captions for record in source.records if record.image != "1.tar/b.png"}
     assert found == {f"{inside}000.png": ["shape 000"], f"{inside}22.05.png": ["shape 22.05"]}
-    assert "the files of archives are unpacked meanwhile" in source.notes
+    assert "archives are unpacked among temporary files while they are read" in source.notes
     outcomes = {report.file: report.outcome for report in source.others}
     assert outcomes[name] == "used" and outcomes[f"{name}/000.cls"] == OTHER
     build([f"x={folder}"], tmp_path / "built")
