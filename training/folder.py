@@ -337,7 +337,7 @@ def renew(path: Path, sources: Sequence[str], root: Path, load: Callable[[], upd
             aside.rename(root)
         remove_folder(old_of(root))
         if again:
-            yield f"{again:,} items stay out, which were removed from the run before"
+            yield f"{again:,} removed from the run before, so left out"
         if run.manifest["settings"]["encoder"]["architecture"] == SHIPPED:
             link_ranker(run, Collection(root))
         items = _update_index(run, Collection(root), len(sources), load())

@@ -66,7 +66,7 @@ def index_vectors(
             content = map(vector_content, embeddings, vector_items(table, n, []))
             stays = np.fromiter((each not in known for each in content), dtype=bool, count=n)
             embeddings, modalities = ConcatenatedArray([embeddings], np.flatnonzero(stays)), modalities[stays]
-            print(f"{n - stays.sum():,} items stay out, which were removed from the run before", flush=True)
+            print(f"{n - stays.sum():,} removed from the run before, so left out", flush=True)
         run.publish("encoder", encoder.save)
         publish_codes(run, embeddings, modalities, settings)
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)

@@ -315,7 +315,7 @@ def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_pat
     (pictures / "captions.csv").write_text("\n".join(["image,caption", *rows, "07.png,a boat"]))
     main([str(pictures), str(run)])
     printed = capsys.readouterr().out
-    assert "2 items stay out, which were removed" in printed and "items: 2 new, 0 gone" in printed
+    assert "2 removed from the run before, so left out" in printed and "items: 2 new, 0 gone" in printed
     assert "pictures: 1 new, 0 changed, 0 gone" in printed and holders(run, *secrets) == []
     assert Index.load(Run(run).folder("index")).n == len(left) + 2
 

@@ -81,7 +81,7 @@ def test_a_vector_that_was_removed_stays_out_when_a_longer_file_is_read(tmp_path
     assert index_command([command[0], "remove", "0:5"]) == 0
     np.save(tmp_path / "x.npy", np.concatenate([vectors(), np.ones((1, DIM), np.float32)]))
     main(command)
-    assert "1 items stay out, which were removed" in capsys.readouterr().out
+    assert "1 removed from the run before, so left out" in capsys.readouterr().out
     index = Engine.load(command[0], "cpu").index
     assert index.n == N and index.rows_of(["0:5", f"0:{N}"]).tolist() == [-1, N - 1]
     assert np.allclose(index.embeddings[N - 1], DIM**-0.5, atol=1e-3)
