@@ -158,4 +158,4 @@ def main(argv: Sequence[str] | None = None) -> None:
         SERVER_LOG.info("Serving at %s until Ctrl+C", server.address, extra={"event": "serving"})
         still_computing = server.wait()
     if still_computing:
-        os._exit(0)
+        os._exit(0)  # threads that still compute would delay the end, or crash

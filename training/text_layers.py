@@ -63,7 +63,7 @@ class TextLayers:
             self.encoder.clip.encode_text(tokens)
         finally:
             hook.remove()
-        return caught[0] * (tokens != self._padding)[..., None]
+        return caught[0] * (tokens != self.padding)[..., None]
 
     def __call__(self, states: Tensor) -> Tensor:
         """States (b, n, u), zero for padding -> outputs of the tower (b, u), with gradients."""
@@ -75,7 +75,7 @@ class TextLayers:
 
     def _outputs(self, states: Tensor) -> Tensor:
         """As a call, of texts of similar length."""
-        padding = self._padding
+        padding = self.padding
         tokens = torch.where(states.any(-1), padding + 1, padding)  # for the tower's mask alone
         tower = self.encoder.clip.text
         hooks = [
@@ -91,7 +91,8 @@ class TextLayers:
                 hook.remove()
 
     @property
-    def _padding(self) -> int:
+    def padding(self) -> int:
+        """The token behind the end of a text."""
         return self.encoder.clip.text.config.pad_token_id
 
 
@@ -102,7 +103,7 @@ class TextStates:
         """Computes the file unless the folder has it. Raises UserError for a full disk."""
         encoder = layers.encoder
         parts = list(batched(texts, TOGETHER))
-        masks = [(encoder.tokenize(part) != layers._padding) for part in parts]
+        masks = [(encoder.tokenize(part) != layers.padding) for part in parts]
         self._lengths = np.concatenate([mask.sum(1).numpy() for mask in masks])  # (w,)
         self._ends = self._lengths.cumsum()
 
@@ -110,7 +111,7 @@ class TextStates:
             for part, mask in zip(tqdm(parts, desc="text states", unit="batch"), masks, strict=True):
                 yield layers.states(encoder.tokenize(part).to(encoder.device)).cpu()[mask].half().numpy()
 
-        width = layers.encoder.clip.text.config.hidden_size
+        width = encoder.clip.text.config.hidden_size
         file = folder / f"{fingerprint(tower_digest(encoder, 'texts'), len(layers.trained), list(texts))}.npy"
         with main_process_first(), disk_errors_explained(folder):
             folder.mkdir(parents=True, exist_ok=True)

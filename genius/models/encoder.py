@@ -332,7 +332,10 @@ class Encoder(nn.Module):
     def encode(
         self, images: Sequence[Image.Image | None], texts: Sequence[str], instructions: Sequence[str] = ()
     ) -> Features:
-        """Encode b images (None: missing) and b texts ("": missing) in one batch; instructions: of queries."""
+        """Encode b images (None: missing) and b texts ("": missing) in one batch.
+
+        instructions: of b queries, which become features of their own or parts of the texts, see `wording`.
+        """
         if not instructions:
             return self(*self.inputs(images, texts))
         worded = [self.wording(*query) for query in zip(instructions, texts, strict=True)]
