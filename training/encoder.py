@@ -133,10 +133,10 @@ def fit_encoder(encoder: Encoder, collection: Collection, arguments: Arguments) 
     digests = pairs.training_digest, candidates.content_digest
     checkpoints = Checkpoints(arguments.run, "encoder", settings, seed, *digests)
     if settings.locked.enabled:
-        heads = LockedEncoder(encoder, settings.locked.input_dropout, settings.locked.text_layers)
+        heads = LockedEncoder(encoder, settings.locked.input_dropout)
         loader = LockedLoader(collection, splits, arguments, heads, swaps)
         if settings.image_tower:  # the heads are new, so they may take standardized outputs
-            heads.standardize(statistics(loader.photographs), statistics(loader.text_outputs()))
+            heads.standardize(statistics(loader.photographs), statistics(loader.text_outputs))
         fit(heads, loader, splits, arguments, checkpoints, kinds)
         heads.fold()
     else:
@@ -162,8 +162,7 @@ def fit(
     pairs, val_pairs = splits
     average = WeightAverage(encoder, settings.average)
     model = nn.ModuleDict({"encoder": encoder, "average": average} | ({} if swaps is None else {"swaps": swaps}))
-    rates = encoder.learning_rates if isinstance(encoder, LockedEncoder) else {}
-    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, rates=rates, fused=True)
+    optimizer = adamw(model, settings.learning_rate, settings.weight_decay, BETAS, fused=True)
     for epoch in checkpoints.epochs(model, optimizer, settings.epochs):
         rng, started, losses = reseed(seed, epoch), time.perf_counter(), []
         batches = pairs.batches(rng, settings.batch, settings.group, settings.upsample_to, settings.drop_last)

@@ -1,13 +1,13 @@
 """Locked-tower training (LiT, Zhai et al. 2022): pretrained towers stay as they are, and heads learn on their outputs.
 
-The outputs are features that are computed once (tower_features.py), so an epoch takes seconds. The last layers of the
-text tower may learn, too (text_layers.py); then texts are what reaches these.
+The outputs are features that are computed once (tower_features.py), so an epoch takes seconds.
 
 Shapes: b inputs, q queries, p phrasings, c candidates, k classes of the bridge, v views of an image, d embedding dim, t
 and u the widths of the towers' outputs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -29,17 +29,13 @@ from training.distributed import barrier, is_main, local_slice
 from training.encoder_inputs import OWN_INSTRUCTION, Inputs, InstructionSwaps, needed_items
 from training.features import fill_files
 from training.pairs import Pairs, draw_phrasings
-from training.text_layers import TextLayers, TextStates
 from training.tower_features import NAMES, Tower, Views, source_of
 
 BATCH = 64  # views of images, or texts, that pass a tower together
-SAMPLE = 4096  # texts whose outputs tell the mean and the deviation of all
-TEXT_LAYERS_RATE = 0.025  # learning rate of the text tower's layers, as a share of that of the heads
 
 
 class LockedEncoder(nn.Module):
-    """An encoder of which only the heads, and perhaps the text tower's last layers, are trained, on what reaches them;
-    stands in for it in training.
+    """An encoder of which only the heads are trained, on what reaches them; stands in for it in training.
 
     Its weights are those that are trained, so a checkpoint holds no towers. The towers stay in eval mode.
     """
@@ -48,11 +44,8 @@ class LockedEncoder(nn.Module):
     bridge: BridgedHead | None
     heads: tuple[nn.Module, nn.Module]  # of images and of texts
 
-    def __init__(self, encoder: Encoder, input_dropout: float = 0.0, text_layers: int = 0):
-        """Locks the towers but for the last layers of the text tower. input_dropout: of the towers' outputs.
-
-        Raises UserError for a tower without a head, or without such layers.
-        """
+    def __init__(self, encoder: Encoder, input_dropout: float = 0.0):
+        """Locks the towers. input_dropout: of their outputs. Raises UserError for a tower without a head."""
         super().__init__()
         split = encoder.split()
         bridge = split.image_head if isinstance(split.image_head, BridgedHead) else None
@@ -62,8 +55,6 @@ class LockedEncoder(nn.Module):
         self.dropout = nn.Dropout(input_dropout)
         self.standardization: list[tuple[Tensor, Tensor] | None] = [None, None]  # (t,) and (u,) mean and deviation
         self.classes: Tensor | None = None  # (2, k, u) outputs of the text tower for their names and definitions
-        self.class_states: Tensor | None = None  # (2k, n, u) what they are computed from anew, where its layers learn
-        self.text_layers = TextLayers(encoder, text_layers) if text_layers else None
         self._embedded: Tensor | None = None
         encoder.eval().requires_grad_(False)
         for head in heads:
@@ -71,8 +62,6 @@ class LockedEncoder(nn.Module):
         if bridge is not None:
             bridge.weight.requires_grad_(True)
         self.logit_scale.requires_grad_(True)
-        if self.text_layers is not None:
-            self.text_layers.trained.requires_grad_(True)
         trained = {name: weight for name, weight in encoder.named_parameters() if weight.requires_grad}
         self.trained = nn.ParameterDict({name.replace(".", "/"): weight for name, weight in trained.items()})
 
@@ -84,16 +73,7 @@ class LockedEncoder(nn.Module):
         super().train(mode)
         for head in self.heads:
             head.train(mode)
-        if self.class_states is not None and self.text_layers is not None:  # once an epoch, without gradients
-            with torch.no_grad():
-                self.classes = self.text_layers(self.class_states.float()).unflatten(0, (2, -1))
         return self
-
-    @property
-    def learning_rates(self) -> dict[nn.Parameter, float]:
-        """Of weights that learn more slowly than the heads, as a share of theirs."""
-        layers = self.text_layers.trained.parameters() if self.text_layers is not None else ()
-        return dict.fromkeys(layers, TEXT_LAYERS_RATE)
 
     def standardize(self, image: tuple[Tensor, Tensor], text: tuple[Tensor, Tensor]) -> None:
         """Give the heads standardized outputs from now on; image (t,) and text (u,): mean and standard deviation."""
@@ -115,9 +95,9 @@ class LockedEncoder(nn.Module):
                 self.standardization[number] = None
 
     def forward(self, images: Tensor, image_mask: Tensor, texts: Tensor, text_mask: Tensor) -> Features:
-        """As Encoder.forward, of what the towers put out: images (·, t), texts (·, u); (·, n, u) where layers learn."""
+        """As Encoder.forward, of what the towers put out: images (·, t), texts (·, u)."""
         of_images = self.encoder.encode_present(self._project_images, images, image_mask)
-        of_texts = self.encoder.encode_present(self._project_texts, texts, text_mask)
+        of_texts = self.encoder.encode_present(partial(self._project, 1), texts, text_mask)
         return Features(of_images, of_texts, image_mask, text_mask)
 
     def _project_images(self, outputs: Tensor) -> Tensor:
@@ -126,10 +106,6 @@ class LockedEncoder(nn.Module):
         if self.bridge is None:
             return projected
         return self.bridge.add_classes(projected, outputs, self._embed_classes(), self.bridge.weight)
-
-    def _project_texts(self, outputs: Tensor) -> Tensor:
-        """Outputs of the text tower (b, u), or what reaches its last layers (b, n, u) -> (b, d)."""
-        return self._project(1, outputs if self.text_layers is None else self.text_layers(outputs))
 
     def _embed_classes(self) -> Tensor:
         """(k, d) normalized; the queries and the targets of a training step share them until the step's gradient."""
@@ -189,30 +165,14 @@ class LockedLoader:
 
         of_images = [EncoderInput(name, [""]) for name in views.names(paths)]
         self.image_outputs = files("images", paths, of_images, "image").image
-        self.texts: np.ndarray | TextStates  # by row: outputs of the tower, or what reaches the layers that learn
-        if encoder.text_layers is None:
-            self.texts = files("texts", texts, [EncoderInput(None, [text]) for text in texts], "text").text[:, 0]
-        else:
-            self.texts = TextStates(encoder.text_layers, texts, arguments.run / "cache")
+        self.text_outputs = files("texts", texts, [EncoderInput(None, [text]) for text in texts], "text").text[:, 0]
         self.photographs = self.image_outputs
         if encoder.bridge is not None:
-            of_classes = torch.from_numpy(self.texts[self._class_texts.ravel()].astype(np.float32)).to(encoder.device)
-            if encoder.text_layers is None:
-                encoder.classes = of_classes.unflatten(0, (2, -1))
-            else:
-                encoder.class_states = of_classes
+            outputs = torch.from_numpy(self.text_outputs[self._class_texts].astype(np.float32))
+            encoder.classes = outputs.to(encoder.device)
             if pictures := settings.locked.class_pictures:
                 made = class_outputs(self.photographs, encoder.bridge, pictures, settings.locked.views, seed)
                 self.image_outputs = ConcatenatedArray([self.photographs, made])
-
-    def text_outputs(self) -> np.ndarray:
-        """(·, u) outputs of the text tower as it is now, of all texts or of a sample of them."""
-        if isinstance(self.texts, np.ndarray) or self.encoder.text_layers is None:
-            return self.texts
-        rows = np.unique(np.linspace(0, len(self.texts) - 1, SAMPLE).astype(np.int64))
-        with torch.no_grad():
-            states = (torch.from_numpy(self.texts[part]) for part in np.array_split(rows, -(-len(rows) // BATCH)))
-            return torch.cat([self.encoder.text_layers(part.to(self.encoder.device)) for part in states]).cpu().numpy()
 
     def _number_images(self, collection: Collection) -> list[str]:
         """Note the number of each image among the distinct ones, pseudo-pictures last; returns the paths of files."""
@@ -294,7 +254,7 @@ class LockedLoader:
         if training:
             image_rows = image_rows + rng.integers(views, size=len(image_rows))
         image_rows, text_rows = image_rows[local_slice(len(image_rows))], text_rows[local_slice(len(text_rows))]
-        image, text = self.image_outputs[image_rows].astype(np.float32), self.texts[text_rows].astype(np.float32)
+        image, text = self.image_outputs[image_rows].astype(np.float32), self.text_outputs[text_rows].astype(np.float32)
         arrays = image_mask, text_mask, image, text
         return Inputs(rows, instruction, *(torch.from_numpy(array).to(device) for array in arrays))
 

@@ -4,9 +4,8 @@ Shapes: b pairs of a batch, d dim.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -22,17 +21,16 @@ NOT_DECAYED = ("bn", "ln", "bias", "logit_scale")  # in the name of a parameter,
 
 
 def contrastive_loss(
-    query: Tensor, target: Tensor, scale: Tensor | float, no_negative: Tensor | None, symmetric: bool
+    query: Tensor, target: Tensor, scale: Tensor | float, positive_mask: Tensor | None, symmetric: bool
 ) -> Tensor:
-    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs.
+    """InfoNCE (Eq. 2, Eq. 3) over a batch of pairs, in which other positives are not negatives if they are given.
 
-    query, target: (b, d) normalized; no_negative: (b, b) bool, target j is no negative of query i, for instance another
-    positive. 0 if b is 0.
+    query, target: (b, d) normalized; positive_mask: (b, b) bool, target j is a positive of query i; 0 if b is 0.
     """
     labels = torch.arange(len(query), device=query.device)
     logits = scale * query @ target.T
-    if no_negative is not None:
-        others = no_negative & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
+    if positive_mask is not None:
+        others = positive_mask & ~torch.eye(len(query), dtype=torch.bool, device=query.device)
         logits = logits.masked_fill(others, -torch.inf)
     if not len(query):  # the mean over no rows would be NaN
         return logits.sum()
@@ -46,21 +44,17 @@ def adamw(
     weight_decay: float,
     betas: tuple[float, float],
     decay_all: bool = False,
-    rates: Mapping[nn.Parameter, float] = MappingProxyType({}),
     **options: Any,
 ) -> torch.optim.AdamW:
-    """AdamW with weight decay of matrices only, as in the published code; decay_all: of every parameter.
-
-    rates: of parameters whose learning rate is another, as a share of that of the rest.
-    """
-    groups: dict[tuple[float, float], list[nn.Parameter]] = {}  # by weight decay and rate
+    """AdamW with weight decay of matrices only, as in the published code; decay_all: of every parameter."""
+    decayed, others = [], []
     for name, parameter in model.named_parameters():
         is_matrix = parameter.ndim > 1 and not any(part in name for part in NOT_DECAYED)
         if parameter.requires_grad:
-            key = weight_decay if decay_all or is_matrix else 0.0, rates.get(parameter, 1.0)
-            groups.setdefault(key, []).append(parameter)
-    parts = [{"params": params, "weight_decay": decay, "rate": rate} for (decay, rate), params in groups.items()]
-    return torch.optim.AdamW(parts, lr=learning_rate, betas=betas, eps=EPS, **options)
+            (decayed if decay_all or is_matrix else others).append(parameter)
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+    used = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(used, lr=learning_rate, betas=betas, eps=EPS, **options)
 
 
 def bf16_where_fast(device: torch.device | str, requested: bool) -> torch.autocast:
@@ -78,7 +72,7 @@ def descend(
     if clip_grad_norm:
         nn.utils.clip_grad_norm_(model.parameters(), clip_grad_norm)
     for group in optimizer.param_groups:
-        group["lr"] = learning_rate * group["rate"]
+        group["lr"] = learning_rate
     optimizer.step()
 
 

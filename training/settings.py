@@ -44,7 +44,6 @@ class LockedSettings:
     views: Count = 4  # of each image: the image itself and random crops, by encoder.min_crop and horizontal_flip
     phrasings: Count = 4  # instruction phrasings with which each query is encoded
     input_dropout: Probability = 0.0  # of tower outputs
-    text_layers: CountOrNone = 0  # last layers of the text tower that are trained, too
     class_pictures: Annotated[int, Field(ge=0, le=100)] = 0  # of each class of the bridge, see class_pictures.py
 
     def __post_init__(self):

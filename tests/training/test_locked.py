@@ -211,7 +211,7 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     texts = json.loads((tmp_path / "towers" / "texts" / "names.json").read_text())
     rows = [texts.index(f"Describe the picture. {pairs.texts[query]}.") for query in np.flatnonzero(swapped)]
     outputs = inputs.tokens[np.isin(np.flatnonzero(inputs.text_mask), np.flatnonzero(swapped))]
-    torch.testing.assert_close(outputs, torch.tensor(loader.texts[rows]).float())
+    torch.testing.assert_close(outputs, torch.tensor(loader.text_outputs[rows]).float())
     ((inputs, _),) = loader.load_pairs(splits[1], [np.arange(len(splits[1]))], np.random.default_rng(0), training=False)
     assert set(inputs.instruction) == {OWN_INSTRUCTION}
     train(collection, tmp_path, settings)

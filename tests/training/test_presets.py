@@ -46,8 +46,7 @@ OFF = (  # options that neither the code nor the paper has
 )  # fmt: skip
 UNUSED = (  # what says how such an option works, or has no effect on what is learned
     "encoder.towers.", "encoder.locked.views", "encoder.locked.phrasings", "encoder.locked.input_dropout",
-    "encoder.locked.class_pictures", "encoder.locked.text_layers",
-    "encoder.min_crop", "encoder.horizontal_flip", "encoder.cache_images",
+    "encoder.locked.class_pictures", "encoder.min_crop", "encoder.horizontal_flip", "encoder.cache_images",
     "features.batch", "decoder.decoder.geometry_scale", "index.",
 )  # fmt: skip
 
