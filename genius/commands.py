@@ -11,7 +11,6 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "push": ("genius.hub", "upload a run to the Hugging Face hub"),
     "evaluate": ("genius.evaluation", "measure a run"),
     "speed": ("genius.evaluation.speed", "measure the speed of searches"),
-    "ranker": ("training.ranker", "train the ranker of a run"),
     "maps": ("training.maps", "lay out the maps of a run"),
     "ids": ("training.ids", "serve a run under IDs made elsewhere"),
     "names": ("training.names", "name the codes of a run"),

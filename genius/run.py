@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, FiniteFloat
+from pydantic import BaseModel, Field, FiniteFloat, field_validator
 
 from genius.errors import UserError
 from genius.files import (
@@ -41,11 +41,11 @@ BUILT_FROM = {  # every part, and the parts that it is built from, at least
     "decoder": {"quantizer"},
     "index": {"encoder", "fusion", "quantizer"},
     "maps": {"fusion", "quantizer"},
-    "ranker": {"encoder", "fusion", "quantizer", "decoder"},
     "names": {"encoder", "fusion", "quantizer"},
     "reader": {"encoder"},
 }
-EXTRAS = ("maps", "names", "ranker", "reader")  # what a run may hold in addition
+EXTRAS = ("maps", "names", "reader")  # what a run may hold in addition
+RETIRED = "ranker"  # a part of older runs that nothing reads
 PARTS = tuple(part for part in BUILT_FROM if part not in EXTRAS)  # what a search needs
 TEMPORARY = re.compile(r"\.[\w-]+\.[0-9a-f]{32}")  # names of folders that `written_aside` and `remove_folder` make
 BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the parts, in the folder of a run
@@ -116,7 +116,7 @@ class RecordedMatch(BaseModel):
 
     model_config = LOOSE
     order: str
-    models: dict[PartName, Checksum]
+    models: dict[str, Checksum]
     weights: dict[str, list[FiniteFloat]]
     only_weak: list[str] = []
 
@@ -135,6 +135,11 @@ class Manifest(BaseModel):
     erasing: list[str] = []  # ids of removed items that files beside the index may still hold; see index/erasing.py
     normalize_embeddings: bool = False
     match: RecordedMatch | None = None
+
+    @field_validator("parts", mode="before")
+    @classmethod
+    def _without_retired(cls, parts: Any) -> Any:
+        return {name: entry for name, entry in parts.items() if name != RETIRED} if isinstance(parts, dict) else parts
 
 
 class Run:

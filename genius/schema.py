@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
 PROVENANCE = ("credit", "licence", "origin")  # fields of an item's source: who made it, its license, where it is from
 PICTURE = "picture"  # field of a caption's source: the path of the picture that it describes
-RANKER_PARTS = ("cosine", "fused", "quantized", "decoder", "first code")  # see genius/models/ranker.py
 MODES = ("both", "generate", "scan")  # how candidates are found, see genius/search/candidates.py
-ORDERS = ("ranker", "cosine", "score")  # of candidates: the run's ranker; the embeddings' cosine, as published; or the
-# scores by which they were found: those of the IDs or, of a scan, the distances
+ORDERS = ("fused", "cosine", "score")  # of candidates: the inner product of fused features; the cosine of
+# embeddings, as published; or the scores by which they were found: those of the IDs or, of a scan, the distances
 
 
 class Modality(IntEnum):
@@ -172,7 +171,7 @@ class SearchOptions:
     beams: int = 50
     k: int = 10  # hits returned
     mode: str = "both"  # one of MODES
-    order: str | None = None  # of the hits, one of ORDERS; None: by the ranker if the run has one, else by the cosine
+    order: str | None = None  # of the hits, one of ORDERS; None: fused where the index has such features, else cosine
     modality: Modality | None = None  # of the candidates; None: any
     decoder_weight: float | None = None  # 1 decoder alone, 0 geometry alone, None: as the run was tuned
     trace: bool = False  # record every level of the beam search
@@ -203,8 +202,7 @@ class Hit:
     generated_rank: int  # before re-ranking: 1 has the best generated ID; those that only the scan found are last
     cosine: float  # between the embeddings of query and item
     log_probs: tuple[float, ...]  # of each of its codes after those before, normalized over the codes of the level
-    shares: tuple[float, ...] = ()  # of the ranker's parts and the modality in its score, from the mean candidate on;
-    # empty: it did not rank
+    fused: float | None = None  # between the fused features of query and item; None: the index has none
     versions: tuple[Item, ...] = ()  # other items that show the same photograph, see search/versions.py
 
     @property

@@ -133,11 +133,12 @@ def index_part(
             distances = squared_distances(fused[new], codes, quantizer)
             trained = index.config.trained == index.n  # else somebody has added others meanwhile
             added = [items[row] for row in new]
-            append(run, index, added, codes, distances, embeddings[new], collection.image_path, trained)
+            append(run, index, added, codes, distances, embeddings[new], fused[new], collection.image_path, trained)
         return
-    texts, side = instructions_for(candidates.keys, collection), arguments.settings.index.thumbnail_side
-    write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts, thumbnail_side=side)
-    publish_index(run, write, quantizer, fused, embeddings, modalities)
+    texts, settings = instructions_for(candidates.keys, collection), arguments.settings.index
+    write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts)
+    write = partial(write, thumbnail_side=settings.thumbnail_side)
+    publish_index(run, write, quantizer, fused, embeddings, modalities, settings.fused)
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
         tqdm.write(f"the first {len(items):,} of {len(candidates):,} items can be searched: {page}")

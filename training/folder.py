@@ -54,7 +54,7 @@ from genius.locks import write_lock
 from genius.models.encoder import MODEL_SOURCES, Encoder
 from genius.reading import one_line
 from genius.run import BUILT_FROM, Run
-from training import ranker, reader
+from training import reader
 from training.block_index import INDEXED, index_in_blocks
 from training.checkpoint import files_stamp
 from training.command_line import Arguments, add_set_argument, print_done
@@ -187,7 +187,6 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     collection, encoder = Collection(arguments.collection), (embedding_dim(Run(path)), reads_apart(Run(path)))
     if is_main() and arguments.settings.encoder.architecture == SHIPPED:
         print_unread_texts(collection)
-        link_ranker(Run(path), collection)
     items = len(CandidateTable.read(collection))
 
     def arguments_for(pairs: int) -> Arguments:
@@ -229,8 +228,7 @@ def publish_encoder(arguments: Arguments) -> None:
         return
     photos = photo_run()
     for part in LINKED:
-        if part != ranker.PART:
-            link_part(run, photos, part)
+        link_part(run, photos, part)
     if photos.has(reader.PART):
         link_part(run, photos, reader.PART)
     if names := read_names(photos.path):
@@ -251,18 +249,6 @@ def add_reader(run: Run, arguments: Arguments) -> None:
 def link_part(run: Run, photos: Run, part: str) -> None:
     """Make a part of the shipped run one of this run."""
     run.publish(part, partial(link_files, photos.folder(part)), tuple(sorted(BUILT_FROM[part])))
-
-
-def link_ranker(run: Run, collection: Collection) -> None:
-    """Make the shipped ranker that of this run, where items are of several kinds and all other models are shipped, too.
-
-    What it knows of a foreign folder is the kind that is asked for; among items of one kind cosine orders better.
-    """
-    photos = photo_run()
-    if run.has(ranker.PART) or run.digest("decoder") != photos.digest("decoder"):
-        return
-    if len({item.modality for item in collection.all_candidates()}) > 1:
-        link_part(run, photos, ranker.PART)
 
 
 def record_sources(run: Run, sources: Sequence[str]) -> None:
@@ -338,8 +324,6 @@ def renew(path: Path, sources: Sequence[str], root: Path, load: Callable[[], upd
         remove_folder(old_of(root))
         if again:
             yield f"{again:,} removed from the run before, so left out"
-        if run.manifest["settings"]["encoder"]["architecture"] == SHIPPED:
-            link_ranker(run, Collection(root))
         items = _update_index(run, Collection(root), len(sources), load())
         new, gone = after.keys() - before.keys(), before.keys() - after.keys()
         changed = sum(before[file] != after[file] for file in before.keys() & after.keys())

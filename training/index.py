@@ -35,6 +35,7 @@ from training.pairs import CandidateTable
 from training.stage import forget_stage, records_stamp, stage_command
 
 BLOCK = 10_000  # ids looked up at a time
+SAMPLE = 64  # items whose fused features are compared with their embeddings
 
 
 def train(arguments: Arguments) -> None:
@@ -71,7 +72,7 @@ def train(arguments: Arguments) -> None:
         thumbnail_side=settings.thumbnail_side,
         resume_folder=resume_folder,
     )
-    publish_index(run, write, quantizer, fused, embeddings, modalities)
+    publish_index(run, write, quantizer, fused, embeddings, modalities, settings.fused)
     remove_folder(resume_folder.parent)
     print(f"index: {len(modalities)} items")
 
@@ -83,16 +84,20 @@ def publish_index(
     fused: Vectors,
     embeddings: Vectors,
     modalities: np.ndarray,
+    keep_fused: bool,
 ) -> None:
     """Publish an index of n items by their fused features (n, d), embeddings (n, d) and modalities (n,).
 
-    write: `write_index`, given what does not follow from these.
+    write: `write_index`, given what does not follow from these. keep_fused: the index has the fused features, unless
+    they are the embeddings, as of a fusion that was not trained.
     """
+    keep_fused = keep_fused and not np.allclose(fused[:SAMPLE], embeddings[:SAMPLE], atol=1e-2)
     codes, sizes = quantize_all(fused, modalities, quantizer), quantizer.config.code_sizes
     distances = squared_distances(fused, codes, quantizer)
 
     def write_folder(folder: Path) -> None:
-        unreadable = write(folder, codes=codes, embeddings=embeddings, code_sizes=sizes, distances=distances)
+        vectors = {"embeddings": embeddings, "fused": fused if keep_fused else None}
+        unreadable = write(folder, codes=codes, code_sizes=sizes, distances=distances, **vectors)
         if unreadable.count:
             print(f"index: {unreadable.count:,} images cannot be read, so their items have no thumbnail, e.g.")
             print(*unreadable.examples, sep="\n")

@@ -1,4 +1,4 @@
-"""Train fusion, quantizer, decoder and ranker on the folders that a run was made from, and keep them if they find more.
+"""Train fusion, quantizer and decoder on the folders that a run was made from, and keep them if they find more.
 
 They are trained in RUN/own, from the features that the run has, while the run stays as it is. Folders without texts
 have no queries to learn from, so queries are generated (pseudo_queries.py). At the end both kinds of models search for
@@ -22,7 +22,7 @@ from genius.models.encoder import Encoder
 from genius.run import BUILT_FROM, Run
 from genius.schema import SearchOptions
 from genius.search.engine import Engine
-from training import features, ranker
+from training import features
 from training.command_line import Arguments
 from training.distributed import barrier, broadcast_object, is_main
 from training.pseudo_queries import check_images, write_pseudo_queries
@@ -108,12 +108,6 @@ def train_aside(arguments: Arguments, side: Path) -> None:
     for name in TRAINED:
         if not broadcast_object(is_done(name, beside := replace(arguments, run=side))):
             run_stage(name, STAGES[name].train, beside)
-    if is_main() and not Run(side).has(ranker.PART):
-        try:
-            ranker.train(arguments.collection, side, arguments.device)
-        except UserError as error:
-            print(f"ranker: none, {error}")
-    barrier()
 
 
 def compare(run: Run, side: Path, collection: Collection, device: str) -> None:

@@ -24,7 +24,7 @@ MIN_EPOCHS, MAX_EPOCHS = 4, 40
 PATIENCE = 1 / 8  # of all epochs
 SHIPPED = "assets/photos"  # in the settings of a run that has the shipped encoder, in place of an architecture
 PHOTO_RUN = shipped_run("photos")
-LINKED = ("encoder", "fusion", "quantizer", "decoder", "ranker")  # the parts of it that other runs share
+LINKED = ("encoder", "fusion", "quantizer", "decoder")  # the parts of it that other runs share
 
 PRESETS: dict[str, Settings] = {}  # each of the file is based on an earlier one, or on the defaults
 for _name, _changes in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():

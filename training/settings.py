@@ -161,6 +161,7 @@ class IndexSettings:
 
     pool: str = ""  # index this candidate pool only, such as union_test; empty: every candidate
     thumbnail_side: Count = 192  # the longer side, pixels
+    fused: bool = False  # keep fused features, which then order results (ours)
 
 
 @dataclass(frozen=True, config=NUMBERS)

@@ -13,7 +13,7 @@ from genius.evaluation.arguments import add_device, add_seed
 from genius.examples import FOLDER, LIST
 from genius.files import disk_errors_explained, fsync, remove_folder, write_json, written_aside
 from genius.run import Run, is_run
-from training import maps, names, ranker
+from training import maps, names
 from training.__main__ import train
 from training.command_line import Arguments, print_done
 from training.settings import Settings
@@ -54,8 +54,7 @@ def make_run(
             print(line)
     run = collection.with_name("run")
     train(Arguments(collection, run, preset, settings, device))
-    further = {part: partial(add, collection) for part, add in (("ranker", ranker.train), ("maps", maps.draw))}
-    for part, make in {**further, "names": names.name_codes}.items():  # what a shipped run has beyond the stages
+    for part, make in (("maps", partial(maps.draw, collection)), ("names", names.name_codes)):  # beyond the stages
         if not Run(run).is_current(part):
             make(run, device)
     ship_run(Run(run), destination, {"collection": collection.name, "about": about}, add_files)

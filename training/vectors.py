@@ -72,7 +72,7 @@ def index_vectors(
         quantizer = ResidualQuantizer.load(run.folder("quantizer")).to(device)
         items, image_path = compress(vector_items(table, n, []), stays), table.parent.joinpath if table else None
         write = partial(write_index, items=items, image_path=image_path, instructions=[])
-        publish_index(run, write, quantizer, embeddings, embeddings, modalities)
+        publish_index(run, write, quantizer, embeddings, embeddings, modalities, keep_fused=False)
     remove_folder(work)
     draw_vectors(run, file.stem, seed)
     run.record(**{READ: now}, collection=str(file.resolve()), preset=VECTORS)

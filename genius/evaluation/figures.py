@@ -21,7 +21,7 @@ COMPARED = [
     ("beam + re-rank", "scan + re-rank"),
     ("both + re-rank", "beam + re-rank"),
     ("both + re-rank", "scan + re-rank"),
-    ("both + ranker", "scan + ranker"),
+    ("both + fused", "scan + fused"),
 ]  # pairs: the difference in hit rate, first minus second
 
 Estimate = tuple[float, float, float]  # a value and its 95 % interval

@@ -33,7 +33,7 @@ from genius.search.engine import Engine
 
 MODULE = "genius.evaluation.growing"
 SYSTEMS = ("dense", "scan", "beam", "beam + re-rank")
-RANKED = "both + ranker"  # also measured where the run has a ranker
+FUSED = "both + fused"  # also measured where the index keeps fused features
 
 
 def measure(
@@ -50,7 +50,7 @@ def measure(
             f"{len(present):,} of the {index.n:,} items in the index are positives of training queries; the comparison "
             "needs some that are and some that are not: index all candidates"
         )
-    systems = (*SYSTEMS, RANKED) if engine.has_ranker else SYSTEMS
+    systems = (*SYSTEMS, FUSED) if engine.index.fused is not None else SYSTEMS
     groups, lines = TargetGroups.of(queries.qrels, targets), []
     for fraction in tqdm((0, *fractions), desc="search collections", unit="collection"):
         added = min(round(len(present) * fraction / (100 - fraction)), len(absent))

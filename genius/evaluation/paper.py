@@ -46,7 +46,7 @@ CAPTION_SYSTEMS = {
     "dense": "dense search, the same encoder",
     "beam": GENIUS,
     "beam + re-rank": RERANKED,
-    "both + ranker": f"{GENIUS}, both + ranker (ours)",
+    "both + fused": f"{GENIUS}, both + fused (ours)",
 }
 
 

@@ -15,7 +15,7 @@ from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table
 from genius.search.candidates import SCANNED
 
 SHOWN = ("dense", "beam", "beam + re-rank")  # in plots; others by a click on the legend
-SERVED = ("both + ranker", "both + re-rank")  # and the first of these that was measured
+SERVED = ("both + fused", "both + re-rank")  # and the first of these that was measured
 STAGES = {"encode": "encode", "fuse": "fuse", "beam": "beam search", "scan": "scan", "rerank": "re-rank"}
 REPORTED_AS = "What codes say about factors: "  # starts the titles of tables
 FACTOR_FIGURES = ("alone", "in_modality", "given_prefix")
@@ -105,7 +105,7 @@ def ladder_table(pool: PoolFigures) -> Table:
     systems = pool.average.systems.index
     steps = {"dense": ("dense", "rate")} if "dense" in systems else {}  # heading -> system and its figure
     for search in ("scan", "beam", "both"):
-        orders = [f"{search} + {order}" for order in ("re-rank", "ranker") if f"{search} + {order}" in systems]
+        orders = [f"{search} + {order}" for order in ("re-rank", "fused") if f"{search} + {order}" in systems]
         steps |= {f"{search}: candidates": (order, "recall") for order in orders[:1]}
         steps |= {order: (order, "rate") for order in orders}
 
@@ -159,7 +159,7 @@ def sweep_table(sizes: Sequence[PoolFigures]) -> Table:
 
 def targets_table(pool: PoolFigures) -> Table:
     """Hit rates of the queries whose targets training saw, and of those whose targets it did not see."""
-    shown = ("dense", "scan", "beam", "scan + re-rank", "beam + re-rank", "both + re-rank", "both + ranker")
+    shown = ("dense", "scan", "beam", "scan + re-rank", "beam + re-rank", "both + re-rank", "both + fused")
     systems = [name for name in shown if name in pool.average.systems.index]
     columns = [Column("seen: queries"), *_percents(*(f"seen: {name}" for name in systems))]
     columns += [Column("new: queries"), *_percents(*(f"new: {name}" for name in systems))]

@@ -50,7 +50,7 @@ class SearchedPool:
         """What the systems find with each of these numbers of beams."""
         dense = [self.dense(queries, qrels)] if not self.systems or "dense" in self.systems else []
         for beams in sizes:
-            of_ids = id_systems(beams, self.engine.has_ranker)
+            of_ids = id_systems(beams, self.engine.index.fused is not None)
             chosen = {name: how for name, how in of_ids.items() if not self.systems or name in self.systems}
             yield pd.concat([*dense, *search_by_ids(chosen, self.engine, self.pool, queries, qrels)], ignore_index=True)
 
@@ -72,17 +72,17 @@ def found_lines(system: str, ranks: np.ndarray, start: int = 0, **figures: objec
     return pd.DataFrame({"system": system, "query": np.arange(start, start + len(ranks)), "rank": ranks, **figures})
 
 
-def id_systems(beams: int, ranker: bool = False) -> dict[str, SearchOptions]:
+def id_systems(beams: int, fused: bool = False) -> dict[str, SearchOptions]:
     """System -> its options: the scan, the beam search and both, in each order of their candidates.
 
-    ranker: also in the order of the run's ranker.
+    fused: also in the order of fused features.
     """
     systems = {}
     for name, mode in (("scan", "scan"), ("beam", "generate"), ("both", "both")):
         options = SearchOptions(beams=beams, k=K, mode=mode, order="score")
         systems |= {} if mode == "both" else {name: options}  # whose candidates have no scores in common
         systems[f"{name} + re-rank"] = replace(options, order="cosine")
-        systems |= {f"{name} + ranker": replace(options, order="ranker")} if ranker else {}
+        systems |= {f"{name} + fused": replace(options, order="fused")} if fused else {}
     return systems
 
 

@@ -19,6 +19,7 @@ from genius.schema import Modality, SearchOptions
 from genius.search.checks import checked_options
 from genius.search.dense import Progress, build_hnsw, flat_search, hnsw_bytes
 from genius.search.engine import Engine
+from genius.search.rerank import Similarity
 from genius.search.retrieval import EncodedQueries
 
 GENERATED = SearchOptions(mode="generate", order="score")
@@ -35,10 +36,10 @@ class SearchSystem:
 
 FLAT = SearchSystem("faiss flat", "Dense search: compares the query with every item by their embeddings; exact.")
 HNSW = SearchSystem("faiss HNSW", "Dense search along a graph of similar items; faster, but may miss some.")
-RANKER = SearchSystem(  # where the run has one
-    "Both + ranker",
-    "As on Search: a ranker trained for this collection orders what generation and the scan found.",
-    SearchOptions(order="ranker"),
+FUSED = SearchSystem(  # where the index keeps fused features
+    "As on Search",
+    "Generation and the scan find items; the similarity of their features before coding orders them.",
+    SearchOptions(order="fused"),
 )
 SCAN = SearchSystem(  # where codes have codewords
     "Scan",
@@ -117,7 +118,7 @@ class Comparison:
     @property
     def systems(self) -> tuple[SearchSystem, ...]:
         """In the order shown."""
-        systems = (*SYSTEMS[:2], RANKER, *SYSTEMS[2:]) if self.engine.has_ranker else SYSTEMS
+        systems = SYSTEMS if self.engine.index.fused is None else (*SYSTEMS[:2], FUSED, *SYSTEMS[2:])
         return tuple(one for one in systems if self.engine.has_codewords or one is not SCAN)
 
     @property
@@ -188,7 +189,8 @@ class Comparison:
 
     def _generate(self, encoded: EncodedQueries, options: SearchOptions) -> Answer:
         retrieved = self.engine.retrieve(encoded, options)
-        return retrieved.ranked.cosines, retrieved.ranked.rows, retrieved.milliseconds
+        by_embedding = Similarity(retrieved.version.index.embeddings, encoded.embeddings.cpu().numpy())
+        return retrieved.ranked.similarities(by_embedding), retrieved.ranked.rows, retrieved.milliseconds
 
 
 def rank_agreement(by_system: Sequence[SystemResults]) -> Agreement:

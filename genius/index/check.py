@@ -165,9 +165,13 @@ def problems(run: Path, index: Index) -> Iterator[str]:
             yield f"the item in row {rows[wrong][0]} is not found by its id {items[wrong.argmax()].id!r}"
         if (wrong := index.modalities[rows] != [item.modality for item in items]).any():
             yield f"row {rows[wrong][0]} has another modality than its item {items[wrong.argmax()].id!r}"
-        lengths = np.linalg.norm(index.embeddings[first : first + LOOKUP].astype(np.float32), axis=1)
-        if (wrong := ~(np.abs(lengths - 1) <= LENGTH_TOLERANCE)).any():
-            yield f"the embedding of {items[wrong.argmax()].id!r} has length {lengths[wrong][0]:.3f} instead of 1"
+        for what, vectors in (("embedding", index.embeddings), ("fused feature", index.fused)):
+            if vectors is None:
+                continue
+            lengths = np.linalg.norm(vectors[first : first + LOOKUP].astype(np.float32), axis=1)
+            if (wrong := ~(np.abs(lengths - 1) <= LENGTH_TOLERANCE)).any():
+                id = items[wrong.argmax()].id
+                yield f"the {what} of {id!r} has length {lengths[wrong][0]:.3f} instead of 1"
 
 
 def description(index: Index, drift: DriftReport) -> str:

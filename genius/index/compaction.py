@@ -12,17 +12,9 @@ import numpy as np
 
 from genius.index.database import read_only, resumable_database
 from genius.index.layout import segment_folder
-from genius.index.segments import (
-    EMBEDDINGS,
-    ITEM_KEY,
-    ITEM_TABLE,
-    ITEMS,
-    THUMBNAIL_TABLES,
-    THUMBNAILS,
-    ConcatenatedArray,
-)
+from genius.index.segments import ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, ConcatenatedArray
 from genius.index.store import Index
-from genius.index.writing import write_embeddings
+from genius.index.writing import write_vectors
 
 THERE = "row NOT IN (SELECT row FROM gone)"
 NUMBER = "row - ifnull((SELECT place FROM gone WHERE gone.row < old.row ORDER BY gone.row DESC LIMIT 1), 0) + ?"
@@ -38,7 +30,8 @@ MERGE_SHOWN = f"INSERT INTO shown SELECT {NUMBER}, picture + ? FROM old.shown AS
 
 def merge_segments(folder: Path, index: Index, rows: np.ndarray) -> None:
     """Fill `folder` with the files of one segment that holds these rows (m,), ascending, and no byte of others."""
-    write_embeddings(folder / EMBEDDINGS, ConcatenatedArray([index.embeddings], rows))
+    fused = None if index.fused is None else ConcatenatedArray([index.fused], rows)
+    write_vectors(folder, ConcatenatedArray([index.embeddings], rows), fused)
     with ExitStack() as stack:
         items, thumbnails = (
             stack.enter_context(resumable_database(folder / name, tables))

@@ -1,6 +1,7 @@
 """The segments of an index: the items that were indexed first and those of each addition, as they were written.
 
     embeddings.npy      (m, d) fp16, memory-mapped
+    fused.npy           the same of the fused features, by which results are ordered; in all segments or in none
     items.sqlite        number in the segment -> id, modality, text, image, source; unique by id
     thumbnails.sqlite   number in the segment -> WebP; an image that several of its items share is kept once
 
@@ -24,6 +25,7 @@ from genius.schema import Item, Modality
 from genius.trie.ids import search_sorted
 
 EMBEDDINGS, ITEMS, THUMBNAILS = FILES = ("embeddings.npy", "items.sqlite", "thumbnails.sqlite")
+FUSED = "fused.npy"
 ITEM_TABLE = """CREATE TABLE IF NOT EXISTS items (row INTEGER PRIMARY KEY, id TEXT NOT NULL, modality INTEGER NOT NULL,
                                                   text TEXT NOT NULL, image TEXT, source TEXT NOT NULL)"""
 ITEM_KEY = "CREATE UNIQUE INDEX IF NOT EXISTS items_by_id ON items (id)"

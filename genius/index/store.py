@@ -1,6 +1,7 @@
 """An index on disk: the candidates of a collection, their IDs, embeddings and thumbnails.
 
-    embeddings.npy, items.sqlite, thumbnails.sqlite     the items that were indexed first: a segment, see segments.py
+    embeddings.npy, fused.npy, items.sqlite, thumbnails.sqlite
+                        the items that were indexed first: a segment, see segments.py
     segment-1/, …       the same files, of the items that were added since
     ids.npy             (n, B) packed IDs, by row; memory-mapped
     modalities.npy      (n,) uint8
@@ -44,7 +45,7 @@ from genius.index.layout import (
     read_instructions,
     segment_folder,
 )
-from genius.index.segments import EMBEDDINGS, ConcatenatedArray, ItemRecords, RowMap, Vectors
+from genius.index.segments import EMBEDDINGS, FUSED, ConcatenatedArray, ItemRecords, RowMap, Vectors
 from genius.locks import ReadLock
 from genius.reading import damage_explained, is_finite, read_array
 from genius.run import PARTS, Run
@@ -64,6 +65,7 @@ class Index:
     config: IndexConfig
     packed: np.ndarray  # (n, B) IDs, memory-mapped
     embeddings: Vectors  # (n, d) fp16, memory-mapped
+    fused: Vectors | None  # (n, d) fp16 fused features, memory-mapped; None: it keeps none
     modalities: np.ndarray  # (n,) uint8
     distances: np.ndarray | None  # (n, 2) float32, see above; None: all unknown
     records: ItemRecords
@@ -100,18 +102,23 @@ class Index:
         if (folder / ROWS).exists():
             kept = _read_array(folder / ROWS, (n,), np.int32)
         segments = [segment_folder(folder, number) for number in range(len(config.segments))]
-        vectors = [
-            _read_array(segment / EMBEDDINGS, (size, config.dim), np.float16, lambda read: not is_finite(read))
-            for segment, size in zip(segments, config.segments, strict=True)
-        ]
         places = RowMap(config.segments, kept)
         if len(places) != config.n or (kept is not None and not _ascend(kept, places.starts[-1])):
             raise UserError(f"{folder} does not say which items of its segments remain; build the index again")
+
+        def vectors(name: str) -> Vectors:
+            arrays = [
+                _read_array(segment / name, (size, config.dim), np.float16, lambda read: not is_finite(read))
+                for segment, size in zip(segments, config.segments, strict=True)
+            ]
+            return arrays[0] if len(arrays) == 1 and kept is None else ConcatenatedArray(arrays, kept)
+
         return cls(
             folder,
             config,
             packed,
-            vectors[0] if len(vectors) == 1 and kept is None else ConcatenatedArray(vectors, kept),
+            vectors(EMBEDDINGS),
+            vectors(FUSED) if (folder / FUSED).exists() else None,
             modalities,
             distances,
             ItemRecords(segments, places),

@@ -32,7 +32,7 @@ from genius.index.duplicates import find_duplicates
 from genius.index.erasing import erase, erase_mentions
 from genius.index.item_source import ItemSource
 from genius.index.layout import INSTRUCTIONS, MAX_SEGMENTS, segment_folder
-from genius.index.segments import FILES, LOOKUP, ConcatenatedArray, Vectors
+from genius.index.segments import FILES, FUSED, LOOKUP, ConcatenatedArray, Vectors
 from genius.index.store import PART, Index
 from genius.index.writing import MAX_EXAMPLES, THUMBNAIL_QUALITY, write_rows, write_segment
 from genius.locks import write_lock
@@ -166,6 +166,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
                 codes[kept],
                 distances[kept],
                 ConcatenatedArray([embedding], kept),
+                fused[kept],
                 source.image_path,
                 stays=stays,
             )
@@ -240,18 +241,20 @@ def append(
     codes: np.ndarray,
     distances: np.ndarray,
     embeddings: Vectors,
+    fused: Vectors,
     image_path: Callable[[str], Path],
     trained: bool = False,
     stays: np.ndarray | None = None,
 ) -> None:
     """Publish a version with one more segment; the caller holds the run's write lock.
 
-    codes (m, M), distances (m, 2), embeddings (m, d): of the new items. trained: they are of the collection that the
-    run was made from, as all before them. stays (n,) bool: the rows that remain; None: all.
+    codes (m, M), distances (m, 2), embeddings and fused features (m, d): of the new items. trained: they are of the
+    collection that the run was made from, as all before them. stays (n,) bool: the rows that remain; None: all.
     """
 
     def write(segment: Path) -> StoredRows:
-        added, _ = write_segment(segment, items, embeddings, image_path, run.settings.index.thumbnail_side)
+        features = None if index.fused is None else fused
+        added, _ = write_segment(segment, items, embeddings, features, image_path, run.settings.index.thumbnail_side)
         return StoredRows(pack(codes, index.code_sizes), added, distances)
 
     segments = _publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
@@ -289,13 +292,13 @@ def _publish(
     parts = [(number, kept[chosen]) for number, chosen, _ in index.places.split(index.places.positions(kept))]
     if rest := [rows for number, rows in parts if number >= merged]:
         parts = [*parts[: -len(rest)], (merged, np.concatenate(rest))]
-    shared = {INSTRUCTIONS: INSTRUCTIONS}
+    shared, files = {INSTRUCTIONS: INSTRUCTIONS}, FILES if index.fused is None else (*FILES, FUSED)
     anew: list[tuple[Path, np.ndarray]] = []  # segments to write, as paths below the new version, with their rows
     for place, (number, rows) in enumerate(parts):
         folder = segment_folder(Path(), place)
         if number < merged and len(rows) == config.segments[number]:
             before = segment_folder(Path(), number)
-            shared |= {(folder / name).as_posix(): (before / name).as_posix() for name in FILES}
+            shared |= {(folder / name).as_posix(): (before / name).as_posix() for name in files}
         else:
             anew.append((folder, rows))
     sizes = [len(rows) for _, rows in parts]

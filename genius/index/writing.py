@@ -29,7 +29,7 @@ from genius.index.layout import (
     write_config,
     write_instructions,
 )
-from genius.index.segments import EMBEDDINGS, ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, Vectors
+from genius.index.segments import EMBEDDINGS, FUSED, ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, Vectors
 from genius.schema import Item
 from genius.trie.ids import pack
 
@@ -61,6 +61,7 @@ def write_index(
     *,
     image_path: Callable[[str], Path] | None,
     instructions: Iterable[Instruction],
+    fused: Vectors | None = None,
     thumbnail_side: int = 192,
     distances: np.ndarray | None = None,
     resume_folder: Path | None = None,
@@ -68,7 +69,8 @@ def write_index(
     """Fill `folder`, which is empty.
 
     items: n of them, streamed; codes (n, M) and embeddings (n, d), normalized, may be memory-mapped.
-    image_path: finds an item's image; None makes no thumbnails.
+    fused (n, d): fused features, normalized, which are to be kept. image_path: finds an item's image; None makes no
+    thumbnails.
     distances (n, 2): see store.py; with its errors those of items that are added later are compared.
     resume_folder: holds the databases that a killed process was writing for the same items; empty at first. They stay
     there, so that nothing is lost before the caller has published `folder`.
@@ -84,7 +86,7 @@ def write_index(
     config = IndexConfig(n, dim, tuple(code_sizes), segments=(n,), trained=n)
     config.check()
     write_instructions(folder / INSTRUCTIONS, instructions)
-    modalities, unreadable = write_segment(folder, items, embeddings, image_path, thumbnail_side, resume_folder)
+    modalities, unreadable = write_segment(folder, items, embeddings, fused, image_path, thumbnail_side, resume_folder)
     write_rows(folder, config, pack(codes, code_sizes), modalities, distances)
     return unreadable
 
@@ -93,6 +95,7 @@ def write_segment(
     folder: Path,
     items: Iterable[Item],
     embeddings: Vectors,
+    fused: Vectors | None,
     image_path: Callable[[str], Path] | None,
     thumbnail_side: int,
     resume_folder: Path | None = None,
@@ -106,7 +109,7 @@ def write_segment(
     if resume_folder:
         for name in (ITEMS, THUMBNAILS):
             link_or_copy(resume_folder / name, folder / name)
-    write_embeddings(folder / EMBEDDINGS, embeddings)
+    write_vectors(folder, embeddings, fused)
     return modalities, unreadable
 
 
@@ -121,19 +124,24 @@ def write_rows(
         np.save(folder / DISTANCES, distances.astype(np.float32))
 
 
-def write_embeddings(file: Path, embeddings: Vectors) -> None:
-    """(m, d) as fp16, block by block. Raises UserError if one is not a number."""
+def write_vectors(segment: Path, embeddings: Vectors, fused: Vectors | None) -> None:
+    """Embeddings and, if there are any, fused features (m, d) as fp16, block by block.
 
-    def blocks() -> Iterator[np.ndarray]:
-        for first in range(0, len(embeddings), BLOCK):
-            block = np.asarray(embeddings[first : first + BLOCK])
+    Raises UserError if one is not a number.
+    """
+
+    def blocks(what: str, model: str, vectors: Vectors) -> Iterator[np.ndarray]:
+        for first in range(0, len(vectors), BLOCK):
+            block = np.asarray(vectors[first : first + BLOCK])
             if not np.isfinite(block).all():
-                raise UserError(
-                    f"an embedding of rows {first} to {first + len(block) - 1} is not a number; train the encoder again"
-                )
+                last = first + len(block) - 1
+                raise UserError(f"{what} of rows {first} to {last} is not a number; train the {model} again")
             yield block
 
-    write_array(file, embeddings.shape, np.float16, blocks())
+    given = blocks("an embedding", "encoder", embeddings)
+    write_array(segment / EMBEDDINGS, embeddings.shape, np.float16, given)
+    if fused is not None:
+        write_array(segment / FUSED, fused.shape, np.float16, blocks("a fused feature", "fusion", fused))
 
 
 def _write_items(

@@ -9,7 +9,6 @@ Shapes: b queries, w beams, t candidates of all queries together, n items, d dim
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,18 +28,6 @@ SCANNED = 200  # items of a scan, or as many as there are to be results
 RULED_OUT = 0.05  # times the most probable kind: a less probable one is ruled out by a reader
 IMPOSSIBLE = -1e4  # log-probability of a first code that is ruled out: after all others, whatever geometry says
 MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
-
-
-class FirstCodes(NamedTuple):
-    """Log-probabilities of the first two codes, each normalized over its level."""
-
-    first: Tensor  # (b, codes of level 0)
-    second: Tensor  # (b, codes of level 0, k) after each first code that an ID may have; of IDs of one code 0
-
-    def of(self, query: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
-        """Of items with these first codes (t, ≤ 2), for these queries (t,): the first code, and both; (t,) each."""
-        first = self.first[query, codes[:, 0]]
-        return first, first + self.second[query, codes[:, 0], codes[:, -1]]
 
 
 @dataclass(frozen=True)
@@ -135,20 +122,10 @@ class CandidateSearch:
         return found, Candidates.at(query, position, len(z), pool.table)
 
     @torch.inference_mode()
-    def first_codes(self, z: Tensor, pool: Pool, kinds: Tensor | None = None) -> FirstCodes:
-        """Log-probabilities of the first two codes of the pool's items: one step of the decoder. kinds: of `search`."""
-        codes = pool.trie.first_codes
-        cache = self.decoder.start(z, len(codes))
-        first = self.decoder.step(cache, whole_vocabulary=False)
-        if kinds is not None:
-            first = (first + kinds).log_softmax(-1)
-        if pool.trie.levels == 1:
-            return FirstCodes(first, torch.zeros(*first.shape, first.shape[1], device=z.device))
-        after = codes.expand(len(z), -1).contiguous()
-        second = self.decoder.step(cache, torch.zeros_like(after), after, whole_vocabulary=False)
-        table = torch.full((*first.shape, second.shape[1]), -torch.inf, device=z.device)
-        table[:, codes] = second.unflatten(0, (len(z), -1))
-        return FirstCodes(first, table)
+    def first_codes(self, z: Tensor, kinds: Tensor | None = None) -> Tensor:
+        """(b, c) log-probabilities of the first codes, normalized: one step of the decoder. kinds: of `search`."""
+        first = self.decoder.step(self.decoder.start(z, 1), whole_vocabulary=False)
+        return first if kinds is None else (first + kinds).log_softmax(-1)
 
 
 def possible_kinds(kinds: Tensor, first_codes: Tensor) -> Tensor:

@@ -50,17 +50,21 @@ class ResolvedOptions(SearchOptions):
     decoder_weight: float = 1.0
 
 
-def resolve_options(options: SearchOptions, has_ranker: bool, decoder_weight: float) -> ResolvedOptions:
+def resolve_options(options: SearchOptions, has_fused: bool, decoder_weight: float) -> ResolvedOptions:
     """Choose what the options leave to the run. Where scores order the results of both ways, there is one: generation.
 
-    has_ranker, decoder_weight: of the run. Raises UserError if the options ask for a ranker that the run does not have.
+    has_fused: the index keeps fused features. decoder_weight: of the run. Raises UserError if the options ask for
+    fused features that the index lacks.
     """
-    if options.order == "ranker" and not has_ranker:
-        raise UserError("This run has no ranker; choose cosine, or train one with python -m training.ranker.")
+    if options.order == "fused" and not has_fused:
+        raise UserError(
+            "The index of this run keeps no fused features; choose cosine, or build it again with index.fused=true: "
+            "python -m training.index."
+        )
     given = {field.name: getattr(options, field.name) for field in fields(SearchOptions)}
     chosen = {
         "mode": "generate" if options.mode == "both" and options.order == "score" else options.mode,
-        "order": options.order or ("ranker" if has_ranker else "cosine"),
+        "order": options.order or ("fused" if has_fused else "cosine"),
         "decoder_weight": decoder_weight if options.decoder_weight is None else options.decoder_weight,
     }
     return ResolvedOptions(**given | chosen)

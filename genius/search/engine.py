@@ -28,7 +28,6 @@ from genius.models.decoder import IDDecoder
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.models.ranker import Ranker
 from genius.models.reader import Reader
 from genius.reading import one_line
 from genius.run import Run
@@ -85,14 +84,11 @@ class Engine:
         index: Index,
         device: torch.device | str = "cpu",
         run: Run | None = None,
-        ranker: Ranker | None = None,
         reader: Reader | None = None,
     ):
         """run: as it was read when the parts were loaded; without it no newer index is found. Where its manifest
         says "normalize_embeddings", as for published weights, re-ranking normalizes the stored embeddings again, as the
         published code does.
-
-        ranker: orders candidates unless a search asks for the published order by cosine.
 
         reader: reads what queries ask for; without one an instruction and a text are one sentence for the encoder.
         """
@@ -102,10 +98,9 @@ class Engine:
         if reader is not None and isinstance(encoder, Encoder):
             requests = RequestReader(reader, encoder.to(self.device), index.instructions)
         self.has_reader = requests is not None
-        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, ranker, normalize, requests)
+        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, normalize, requests)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
-        self.has_ranker = ranker is not None  # which then orders results unless a search asks for another order
         self.match_words = MatchWords(run)
         self.versions = Versions(index, self.device, run)
         self.batcher = engine_thread()
@@ -130,10 +125,8 @@ class Engine:
         fusion = Fusion.load(folder("fusion"))
         decoder = IDDecoder.load(folder("decoder"))
         index = load_index(opened)
-        ranker = Ranker.load(folder("ranker")) if opened.has("ranker") else None
         reader = Reader.load(folder("reader")) if opened.has("reader") else None
         parts: dict[str, Any] = {"fusion": fusion, "quantizer": quantizer, "decoder": decoder, "index": index}
-        parts |= {"ranker": ranker} if ranker else {}
         dims = {"encoder": encoder.dim} | {name: part.config.dim for name, part in parts.items()}
         _require_equal(run, "embedding size", dims)
         with_codes = ("quantizer", "decoder", "index")
@@ -141,7 +134,7 @@ class Engine:
         first = read_level(index.packed, fields(index.code_sizes)[0])
         if quantizer.config.modality_code == "forced" and (first != index.modalities).any():
             raise UserError(f"an item of {run} has the ID of another modality; build the index again")
-        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, ranker, reader)
+        engine = cls(encoder, fusion, quantizer, decoder, index, chosen, opened, reader)
         engine._check(run)
         return engine
 
@@ -194,7 +187,7 @@ class Engine:
 
     def resolved(self, options: SearchOptions) -> ResolvedOptions:
         """The options as this run means them. Raises UserError if they ask for what it does not have."""
-        resolved = resolve_options(options, self.has_ranker, self.decoder.config.decoder_weight)
+        resolved = resolve_options(options, self.index.fused is not None, self.decoder.config.decoder_weight)
         if self.has_codewords:
             return resolved
         if resolved.mode == "scan":

@@ -23,7 +23,7 @@ GOOD, WEAK = 0.9, 0.3  # probability from which on a match is good, and below wh
 WORDS = ("good", "fair", "weak")
 LENGTH = 4  # place of the image's length among the signals
 SIGNALS = 6  # a record of other ones is of no use
-MODELS = ("encoder", "fusion", "quantizer", "decoder", "ranker", "reader")  # of which the numbers are
+MODELS = ("encoder", "fusion", "quantizer", "decoder", "reader")  # of which the numbers are
 
 
 def kind_of(query: Query, result: SearchResult) -> str:
@@ -37,12 +37,12 @@ def kind_of(query: Query, result: SearchResult) -> str:
 def signals(hits: Sequence[Hit], image_length: float) -> tuple[float, ...]:
     """What tells right results from wrong ones.
 
-    The cosine of the first result, and the mean of the first FIRST; the same of the ranker's scores above that of the
-    mean candidate, or 0; the logarithm of the length of the query's image feature, which tells noise from photographs,
-    or 0 for a query without an image; and the log-probability of the first result's ID.
+    The cosine of the first result, and the mean of the first FIRST; the same of the inner products of fused
+    features, or 0 where the index has none; the logarithm of the length of the query's image feature, which tells
+    noise from photographs, or 0 for a query without an image; and the log-probability of the first result's ID.
     """
     first = hits[:FIRST]
-    cosines, scores = [hit.cosine for hit in first], [sum(hit.shares) for hit in first]
+    cosines, scores = [hit.cosine for hit in first], [hit.fused or 0.0 for hit in first]
     length = math.log(image_length) if image_length else 0.0
     return cosines[0], fmean(cosines), scores[0], fmean(scores), length, hits[0].log_prob
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from genius.models.encoder import Features
 from genius.schema import Reading
 from genius.search.beam_state import Beams
-from genius.search.candidates import Candidates, FirstCodes
+from genius.search.candidates import Candidates
 from genius.search.request_reader import kind_log_probs
 from genius.search.rerank import RankedCandidates
 from genius.search.snapshots import Version
@@ -83,28 +83,14 @@ class EncodedQueries:
 
 
 @dataclass(frozen=True)
-class Unranked:
-    """What a search has found for b queries, before it is ranked."""
+class Retrieval:
+    """The arrays behind the results of b queries; evaluation reads these."""
 
     encoded: EncodedQueries
     version: Version  # of the index
     pool: Pool  # that was searched
     beams: Beams | None  # None: it was only scanned
     candidates: Candidates
-    first_codes: FirstCodes | None  # None: the beams know the first code, and no ranker needs the second
-
-    @property
-    def first_log_probs(self) -> Tensor:
-        """(b, k) log-probabilities of the k first codes, normalized over them."""
-        if self.first_codes is not None:
-            return self.first_codes.first
-        assert self.beams is not None
-        return self.beams.first_log_probs
-
-
-@dataclass(frozen=True)
-class Retrieval(Unranked):
-    """The arrays behind the results of b queries; evaluation reads these."""
-
+    first_log_probs: Tensor  # (b, c) log-probabilities of the c first codes, normalized over them
     ranked: RankedCandidates
     milliseconds: Milliseconds

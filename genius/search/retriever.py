@@ -19,28 +19,27 @@ import torch
 from PIL.Image import Image
 from torch import Tensor
 
+from genius.index.store import Index
 from genius.models.absent import NoCodewords, NoEncoder
 from genius.models.decoder import IDDecoder
 from genius.models.decoder_graphs import decoder_for_search
 from genius.models.encoder import Encoder, Features
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.models.ranker import Ranker
 from genius.schema import Modality, Query, SearchResult
-from genius.search.candidates import IMPOSSIBLE, CandidateSearch
+from genius.search.candidates import IMPOSSIBLE, Candidates, CandidateSearch
 from genius.search.checks import ResolvedOptions
 from genius.search.request_reader import RequestReader, Understood
 from genius.search.rerank import (
     RankedCandidates,
+    Similarity,
     fetch_hits,
     generated_ids,
     one_of_each,
     rank_candidates,
-    ranker_parts,
-    score_parts,
     shows_left_out,
 )
-from genius.search.retrieval import EncodedQueries, Requests, Retrieval, Unranked
+from genius.search.retrieval import EncodedQueries, Requests, Retrieval
 from genius.search.snapshots import Version
 from genius.search.stopwatch import Stopwatch
 from genius.search.versions import FURTHER
@@ -121,11 +120,10 @@ class Retriever:
         quantizer: ResidualQuantizer | NoCodewords,
         decoder: IDDecoder,
         device: torch.device,
-        ranker: Ranker | None = None,
         normalize: bool = False,
         reader: RequestReader | None = None,
     ):
-        """ranker, reader: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold."""
+        """reader: see Engine. normalize: re-rank by normalized embeddings, which the index may not hold."""
         self.device, self._normalize = device, normalize
         self.encoder = encoder.to(device).eval()
         self.fusion = fusion.to(device).eval()
@@ -133,7 +131,6 @@ class Retriever:
         self.decoder = decoder.to(device).eval()
         self.cache = FeatureCache(self.encoder)
         self.finder = CandidateSearch(decoder_for_search(self.decoder))
-        self._ranker = None if ranker is None else ranker.to(device).eval()
         self._reader = reader
 
     @torch.inference_mode()
@@ -190,41 +187,35 @@ class Retriever:
             stopwatch=watch,
         )
         with watch.stage("rerank"):
-            known = beams is not None and self._ranker is None
-            first_codes = None if known else self.finder.first_codes(encoded.z, pool, kinds)
-            unranked = Unranked(encoded, version, pool, beams, candidates, first_codes)
-            ranked = self._rank(unranked, options)
-        return Retrieval(encoded, version, pool, beams, candidates, first_codes, ranked, watch.milliseconds)
+            first = self.finder.first_codes(encoded.z, kinds) if beams is None else beams.first_log_probs
+            ranked = self._rank(encoded, version, candidates, options)
+        return Retrieval(encoded, version, pool, beams, candidates, first, ranked, watch.milliseconds)
 
     def reorder(self, retrieval: Retrieval, options: ResolvedOptions) -> Retrieval:
         """What `retrieve` returned, ranked as other options ask for."""
         watch = Stopwatch(self.device, len(retrieval.encoded.z), retrieval.milliseconds)
         with watch.stage("rerank"):
-            ranked = self._rank(retrieval, options)
+            ranked = self._rank(retrieval.encoded, retrieval.version, retrieval.candidates, options)
         return replace(retrieval, ranked=ranked, milliseconds=watch.milliseconds)
 
-    def _rank(self, unranked: Unranked, options: ResolvedOptions) -> RankedCandidates:
-        index, candidates, scores = unranked.version.index, unranked.candidates, None
-        if options.order == "ranker":
-            assert self._ranker is not None, "resolve_options refuses a missing ranker"
-            scores = score_parts(self._ranker, candidates, self.ranker_parts(unranked), index.modalities)
-        queries, unwanted, requests = unranked.encoded.embeddings.cpu().numpy(), None, unranked.encoded.requests
+    def _rank(
+        self, encoded: EncodedQueries, version: Version, candidates: Candidates, options: ResolvedOptions
+    ) -> RankedCandidates:
+        index, unwanted, requests = version.index, None, encoded.requests
         if requests and requests.left_out.any():
-            left_out, spreads = requests.left_out.cpu().numpy(), unranked.version.spreads
-            unwanted = shows_left_out(candidates, index.embeddings, index.modalities, left_out, spreads)
-        rerank = options.order != "score"
-        return rank_candidates(
-            candidates, index.embeddings, queries, options.k, rerank, self._normalize, scores, unwanted
-        )
+            left_out = requests.left_out.cpu().numpy()
+            unwanted = shows_left_out(candidates, index.embeddings, index.modalities, left_out, version.spreads)
+        by = self._by_embedding(encoded, index) if options.order == "cosine" else None
+        if options.order == "fused":
+            by = self._by_fused(encoded, index)
+        return rank_candidates(candidates, options.k, by, unwanted)
 
-    def ranker_parts(self, unranked: Unranked) -> Tensor:
-        """What a ranker knows of the candidates (t, p), by RANKER_PARTS; of a run with one."""
-        assert self._ranker is not None
-        assert unranked.first_codes is not None, "a run with a ranker always asks for them"
-        encoded, index = unranked.encoded, unranked.version.index
-        of_index = unranked.pool.table, index.embeddings, index.modalities
-        given = self._ranker, self.finder.codewords, unranked.candidates, unranked.first_codes
-        return ranker_parts(*given, *of_index, encoded.embeddings, encoded.z, self._normalize)
+    def _by_embedding(self, encoded: EncodedQueries, index: Index) -> Similarity:
+        return Similarity(index.embeddings, encoded.embeddings.cpu().numpy(), self._normalize)
+
+    def _by_fused(self, encoded: EncodedQueries, index: Index) -> Similarity | None:
+        """None: the index has no fused features."""
+        return None if index.fused is None else Similarity(index.fused, encoded.z.cpu().numpy())
 
     @torch.inference_mode()
     def code_log_probs(self, z: Tensor, codes: np.ndarray) -> list[Tensor]:
@@ -250,7 +241,10 @@ class Retriever:
             codes = table.codes(ranked.ids[query, place])
             steps = self.code_log_probs(encoded.z[torch.from_numpy(query).to(self.device)], codes)
             own = [step.cpu().numpy()[np.arange(len(codes)), code] for step, code in zip(steps, codes.T)]
-            hits_per_query = fetch_hits(ranked, things, codes, np.stack(own, axis=1))
+            cosines = ranked.similarities(self._by_embedding(encoded, version.index))
+            by_fused = self._by_fused(encoded, version.index)
+            fused = ranked.similarities(by_fused) if by_fused else None
+            hits_per_query = fetch_hits(ranked, things, codes, np.stack(own, axis=1), cosines, fused)
             ids_per_query = generated_ids(beams, table) if beams else [[]] * len(encoded.z)
             ids_per_query = [[found for found in ids if found.score > IMPOSSIBLE / 2] for ids in ids_per_query]
         embeddings, z = encoded.embeddings.cpu().numpy(), encoded.z.cpu().numpy()

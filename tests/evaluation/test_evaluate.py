@@ -176,7 +176,7 @@ def searched(dense, reranked, others, dataset="shapes", seen=(0,), new=(1, 2), s
     queries = QuerySet(row, [None] * count, [""] * count, Qrels.from_lists(positives), np.zeros(count), unknown=3)
     order = np.arange(count)
     handed_over = dict(zip(CANDIDATES, (order > 0, order, 7, order % 2 == 0), strict=True))
-    ranks = dict.fromkeys(id_systems(1, ranker=True), others) | {"beam + re-rank": reranked}
+    ranks = dict.fromkeys(id_systems(1, fused=True), others) | {"beam + re-rank": reranked}
     by_ids = [found_lines(system, np.array(found), **handed_over) for system, found in ranks.items()]
     found = pd.concat(
         [found_lines("dense", np.array(dense), encode=2.0, scan=float(count)), *by_ids], ignore_index=True
@@ -204,7 +204,7 @@ def test_a_row_has_every_figure():
         "beam + re-rank − scan + re-rank": -0.5,
         "both + re-rank − beam + re-rank": 0.5,
         "both + re-rank − scan + re-rank": 0.0,
-        "both + ranker − scan + ranker": 0.0,
+        "both + fused − scan + fused": 0.0,
     }
 
 

@@ -10,9 +10,7 @@ from genius.evaluation import growing
 from genius.evaluation.growing import main, measure
 from genius.evaluation.queries import EncodedSplit, training_targets
 from genius.reports import Report
-from genius.run import Run
 from genius.search.engine import Engine
-from tests.search.test_rerank import drawn_ranker
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +68,12 @@ def test_dense_hits_agree_with_sorting_all_cosines(engine, collection, queries):
     assert low <= rate <= high and rate == pytest.approx(np.mean(hits))
 
 
-def test_a_ranker_is_a_column_of_its_own_and_what_is_compared_with_dense(run, collection, queries, tmp_path):
-    copied = Run(shutil.copytree(run, tmp_path / "run"))
-    copied.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
-    ranked = measure(Engine.load(copied.path, "cpu"), collection, queries, (30,), 5, 0)
-    assert [column.name for column in ranked.columns][-3:] == ["beam + re-rank", "both + ranker", "of dense"]
-    for row in ranked.rows:
+def test_fused_features_are_a_column_of_their_own_and_what_is_compared_with_dense(run, collection, queries):
+    engine = Engine.load(run, "cpu")
+    engine.index.fused = engine.index.embeddings
+    measured = measure(engine, collection, queries, (30,), 5, 0)
+    assert [column.name for column in measured.columns][-3:] == ["beam + re-rank", "both + fused", "of dense"]
+    for row in measured.rows:
         (dense, *_), (last, *_), share = row[4], row[-2], row[-1]
         assert share == (last / dense if dense else None)
 

@@ -114,16 +114,16 @@ def test_beam_ranks_are_those_of_the_search_that_is_served(engine, text_queries,
 
 
 def test_the_systems_are_what_their_names_say():
-    found = {name: (how.mode, how.order) for name, how in id_systems(7, ranker=True).items()}
+    found = {name: (how.mode, how.order) for name, how in id_systems(7, fused=True).items()}
     assert found == {
         "scan": ("scan", "score"),
         "scan + re-rank": ("scan", "cosine"),
-        "scan + ranker": ("scan", "ranker"),
+        "scan + fused": ("scan", "fused"),
         "beam": ("generate", "score"),
         "beam + re-rank": ("generate", "cosine"),
-        "beam + ranker": ("generate", "ranker"),
+        "beam + fused": ("generate", "fused"),
         "both + re-rank": ("both", "cosine"),
-        "both + ranker": ("both", "ranker"),
+        "both + fused": ("both", "fused"),
     }
     assert {(how.beams, how.k) for how in id_systems(7).values()} == {(7, 50)}
 

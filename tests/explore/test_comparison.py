@@ -14,7 +14,6 @@ from genius.index import update
 from genius.schema import Modality, Query, SearchOptions
 from genius.search.dense import build_hnsw, hnsw_bytes
 from genius.search.engine import Engine
-from tests.search.test_rerank import drawn_ranker
 from tests.search.tiny import publish_tiny_run
 
 QUERY = Query(text="A red dog.")
@@ -49,16 +48,14 @@ def test_each_system_agrees_with_the_engine(engine, comparison, vectors):
     assert by_system[HNSW.name].cosines == pytest.approx(cosines[0], abs=1e-4)
 
 
-def test_a_run_with_a_ranker_is_compared_with_and_without_it(tmp_path):
-    run = publish_tiny_run(tmp_path / "run")
-    run.publish("ranker", drawn_ranker().save, ("encoder", "fusion", "quantizer", "decoder"))
-    ranked = Engine.load(run.path, "cpu")
+def test_the_order_by_fused_features_is_compared_where_the_index_has_them(tmp_path):
+    ranked = Engine.load(publish_tiny_run(tmp_path / "run", fused=True).path, "cpu")
 
     by_system = {one.system.name: one for one in Comparison(ranked).search(ranked.encode([QUERY]), k=9, beams=6)}
 
     names = [system.name for system in SYSTEMS]
-    assert list(by_system) == [*names[:2], "Both + ranker", *names[2:]]
-    for name, mode, order in (("Both + ranker", "both", "ranker"), ("Generation + re-rank", "generate", "cosine")):
+    assert list(by_system) == [*names[:2], "As on Search", *names[2:]]
+    for name, mode, order in (("As on Search", "both", "fused"), ("Generation + re-rank", "generate", "cosine")):
         (expected,) = ranked.search([QUERY], SearchOptions(k=9, beams=6, mode=mode, order=order))
         assert by_system[name].rows.tolist() == [hit.row for hit in expected.hits]
 

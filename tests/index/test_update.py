@@ -36,8 +36,8 @@ def models() -> Models:
 def trained(tmp_path_factory) -> Path:
     """Two runs: one of the first items, and one of all."""
     root = tmp_path_factory.mktemp("runs")
-    publish_tiny_run(root / "run", N)
-    publish_tiny_run(root / "whole", WHOLE)
+    publish_tiny_run(root / "run", N, fused=True)
+    publish_tiny_run(root / "whole", WHOLE, fused=True)
     return root
 
 
@@ -111,6 +111,7 @@ def assert_same(index: Index, expected: Index, rows: list[int]) -> None:
     assert index.n == len(rows) and index.items(range(index.n)) == expected.items(rows)
     assert np.array_equal(index.codes(range(index.n)), expected.codes(rows))
     assert np.allclose(index.embeddings[:], np.asarray(expected.embeddings)[rows], atol=1e-3)
+    assert np.allclose(index.fused[:], np.asarray(expected.fused)[rows], atol=1e-3)
     assert index.modalities.tolist() == expected.modalities[rows].tolist()
     assert [index.thumbnail(row) for row in range(index.n)] == [expected.thumbnail(row) for row in rows]
     assert index.rows_of(item.id for item in expected.items(rows)).tolist() == list(range(index.n))

@@ -9,7 +9,6 @@ from genius.models.decoder_graphs import GraphedDecoder, decoder_for_search
 from genius.models.incremental_decoder import IncrementalDecoder
 from genius.search.beam import beam_search
 from genius.search.candidates import CandidateSearch
-from genius.trie.pool import Pool
 from genius.trie.trie import Trie
 from tests.models.test_incremental_decoder import queries
 from tests.search.test_beam_with_decoder import build
@@ -39,8 +38,8 @@ class Recorder:
 
 def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
     """What ten queries find, one after the other, in several ways."""
-    table, trie, _ = build()
-    finder, pool, found = CandidateSearch(decoder), Pool(table, trie), []
+    _, trie, _ = build()
+    finder, found = CandidateSearch(decoder), []
     for number in range(10):
         z = torch.nn.functional.normalize(torch.randn(1, DIM, generator=torch.Generator().manual_seed(number)), dim=-1)
         for valid, beams, options in [
@@ -51,7 +50,7 @@ def searches(decoder: IncrementalDecoder) -> list[torch.Tensor]:
         ]:
             result = beam_search(decoder, z, valid, beams, **options)
             found += [result.low, result.high, result.scores, result.log_probs, result.first_log_probs]
-        found += finder.first_codes(z, pool)
+        found.append(finder.first_codes(z))
     return found
 
 

@@ -38,29 +38,29 @@ def test_options_at_their_limits_pass_and_whole_floats_become_ints():
 
 
 @pytest.mark.parametrize(
-    "given, has_ranker, mode, order",
+    "given, has_fused, mode, order",
     [
-        ({}, True, "both", "ranker"),
+        ({}, True, "both", "fused"),
         ({}, False, "both", "cosine"),
         ({"order": "cosine"}, True, "both", "cosine"),
         ({"mode": "scan", "order": "score"}, True, "scan", "score"),
         ({"order": "score"}, True, "generate", "score"),
     ],
 )
-def test_what_options_leave_open_is_chosen_for_the_run(given, has_ranker, mode, order):
-    resolved = resolve_options(SearchOptions(k=7, prefix=(1,), **given), has_ranker, decoder_weight=0.3)
+def test_what_options_leave_open_is_chosen_for_the_run(given, has_fused, mode, order):
+    resolved = resolve_options(SearchOptions(k=7, prefix=(1,), **given), has_fused, decoder_weight=0.3)
     assert (resolved.mode, resolved.order, resolved.decoder_weight) == (mode, order, 0.3)
     assert (resolved.k, resolved.prefix) == (7, (1,))
-    assert resolve_options(resolved, has_ranker, 0.9) == resolved
+    assert resolve_options(resolved, has_fused, 0.9) == resolved
 
 
 def test_a_weight_of_zero_is_not_replaced_by_that_of_the_run():
     assert resolve_options(SearchOptions(decoder_weight=0), False, 0.3).decoder_weight == 0
 
 
-def test_a_ranker_that_a_run_lacks_is_refused():
-    with pytest.raises(UserError, match="This run has no ranker; choose cosine"):
-        resolve_options(SearchOptions(order="ranker"), False, 1.0)
+def test_fused_features_that_an_index_lacks_are_refused():
+    with pytest.raises(UserError, match="keeps no fused features; choose cosine"):
+        resolve_options(SearchOptions(order="fused"), False, 1.0)
 
 
 def test_an_unknown_mode_is_refused_with_the_choices():

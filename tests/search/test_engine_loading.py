@@ -31,7 +31,12 @@ def test_a_run_of_published_weights_re_ranks_by_normalized_embeddings(tmp_path, 
     run = publish_tiny_run(tmp_path / "run", n=6)
     run.record(normalize_embeddings=True)
     published = Engine.load(run.path, "cpu")
-    monkeypatch.setattr(retriever, "rank_candidates", lambda *given: used.append(given[5]) or rank_candidates(*given))
+
+    def rank(*given):
+        used.append(given[2].normalize)
+        return rank_candidates(*given)
+
+    monkeypatch.setattr(retriever, "rank_candidates", rank)
     for each in (engine, published):
         each.search(QUERIES)
     assert used == [False, True]

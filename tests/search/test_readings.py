@@ -110,13 +110,11 @@ def test_candidates_are_selected_by_place_and_padded():
     ranked = RankedCandidates(
         np.array([[5, 6, 7], [8, 9, -1]]),
         np.array([[1, 2, 3], [4, 5, -1]]),
-        np.array([[0.9, 0.8, 0.7], [0.6, 0.5, -np.inf]]),
         np.array([[1, 2, 3], [1, 2, 0]]),
-        np.arange(12.0).reshape(2, 3, 2),
     )
     chosen = ranked.select([[0, 2], [1]])
-    assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.cosines.tolist() == [[0.9, 0.7], [0.5, -np.inf]]
-    assert chosen.shares.tolist() == [[[0, 1], [4, 5]], [[8, 9], [0, 0]]]
+    assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.ids.tolist() == [[1, 3], [5, -1]]
+    assert chosen.generated_rank.tolist() == [[1, 3], [2, 0]]
 
 
 def test_requests_are_joined_with_queries_that_were_not_read(engine):

@@ -90,8 +90,8 @@ def tiny_items(n: int, pictures: Path) -> list[Item]:
     return items
 
 
-def publish_tiny_run(path: Path, n: int = 40) -> Run:
-    """Encode, quantize, index and publish, as training does."""
+def publish_tiny_run(path: Path, n: int = 40, fused: bool = False) -> Run:
+    """Encode, quantize, index and publish, as training does. fused: the index keeps fused features."""
     run, pictures = Run(path), path / "pictures"
     pictures.mkdir(parents=True)
     encoder, fusion, quantizer, decoder = tiny_encoder(), tiny_fusion(), tiny_quantizer(), tiny_decoder()
@@ -104,6 +104,7 @@ def publish_tiny_run(path: Path, n: int = 40) -> Run:
     distances = squared_distances(z.numpy(), codes, quantizer)
     vectors, sizes = features.embedding().numpy(), quantizer.config.code_sizes
     index = {"items": items, "codes": codes, "embeddings": vectors, "code_sizes": sizes, "instructions": INSTRUCTIONS}
+    index["fused"] = z.numpy() if fused else None
     write = partial(write_index, **index, image_path=pictures.joinpath, distances=distances)
     publish_parts(run, encoder, fusion, quantizer, decoder, write)
     return run

@@ -24,7 +24,6 @@ from genius.index.store import Index
 from genius.models.encoder import Encoder
 from genius.models.fusion import Fusion
 from genius.models.quantizer import ResidualQuantizer
-from genius.models.ranker import Ranker, RankerConfig
 from genius.run import BUILT_FROM, Run
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
@@ -66,7 +65,6 @@ def photos(tmp_path, monkeypatch):
         "fusion": tiny_fusion().save,
         "quantizer": tiny_quantizer().save,
         "decoder": tiny_decoder(geometry=True).save,
-        "ranker": Ranker(RankerConfig(DIM)).save,
         "names": lambda path: save_names({(0, 1): CodeName(("dog",), ("0:1",))}, path),
     }
     run = Run(tmp_path / "assets" / "photos")
@@ -93,11 +91,10 @@ def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and
     command = [str(photographs(tmp_path / "pictures")), str(tmp_path / "run")]
     main(command)
     assert capsys.readouterr().out.endswith(f"done: python app.py --run {tmp_path / 'run'}\n")
-    digests = {part: photos.digest(part) for part in LINKED if part != "ranker"}
+    digests = {part: photos.digest(part) for part in LINKED}
     shutil.rmtree(photos.path)
     run = Run(tmp_path / "run")
     assert {part: run.digest(part) for part in digests} == digests
-    assert not run.has("ranker"), "among pictures alone cosine orders better"
     assert (run.folder("encoder") / "text" / "tokenizer.json").is_file()
     assert read_names(run.path) == {(0, 1): CodeName(("dog",), ())}
     assert not list((run.path / "collection").rglob("query/*"))
@@ -264,7 +261,8 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
         shutil.copy(file, pictures / f"new {file.name}")
     index = Index.load(Run(run).folder("index"))
     before = {item.image: item.id for item in index.items(range(8))}
-    gone = index.thumbnail(index.rows_of([before["images/pictures/00.png"]])[0])[20:200], index.embeddings[0].tobytes()
+    thumbnail = index.thumbnail(index.rows_of([before["images/pictures/00.png"]])[0])
+    gone = thumbnail[20:200], index.embeddings[0].tobytes(), index.fused[0].tobytes()
     assert {"features", "collection"} < {file.parts[0] for file in holders(run, files[2].read_bytes(), *gone)}
     del index
     capsys.readouterr()
@@ -277,10 +275,7 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     assert set(after.values()) == {item.id for item in Collection(run / "collection" / "pictures").all_candidates()}
     capsys.readouterr()
     main([str(pictures), str(run)])
-    assert "new" not in capsys.readouterr().out and not Run(run).has("ranker")
-    (pictures / "captions.csv").write_text(f"image,caption\n{files[2].name},a dog in the snow\n")
-    main([str(pictures), str(run)])
-    assert Run(run).has("ranker"), "which tells pictures from texts"
+    assert "new" not in capsys.readouterr().out
 
 
 def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_path, capsys):
@@ -465,7 +460,6 @@ def test_own_models_are_trained_on_generated_queries_and_kept_if_they_find_more_
     assert all(0 < len(hits) <= 10 for _, found in measured for hits in found.values())
     assert Run(run).digest("encoder") == photos.digest("encoder")
     assert all((Run(run).digest(part) != photos.digest(part)) == gain for part in ("fusion", "quantizer", "decoder"))
-    assert not Run(run).has("ranker")  # of so few queries none is trained, and pictures alone need none
     assert Engine.load(run, "cpu").index.n == 24 and not (run / "own").exists()
     before = (run / "manifest.json").read_bytes()
     main(command)

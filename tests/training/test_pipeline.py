@@ -22,7 +22,7 @@ from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY, Killed, arguments, die, killed_while, other_texts, train_stage
 from training import __main__ as pipeline
-from training import decoder, encoder, features, index, quantizer, ranker
+from training import decoder, encoder, features, index, quantizer
 from training import stage as stages
 from training.curves import HEALTH, read_curves, read_health
 from training.decoder import Validation
@@ -259,12 +259,10 @@ def test_images_opened_every_time_train_the_same_encoder_as_cached_ones(collecti
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
-def test_every_stage_trains_on_a_gpu_and_the_run_answers_there_and_on_a_cpu(collection, tmp_path, monkeypatch):
+def test_every_stage_trains_on_a_gpu_and_the_run_answers_there_and_on_a_cpu(collection, tmp_path):
     pipeline.train(replace(arguments(collection, tmp_path), device="cuda"))
-    monkeypatch.setattr(ranker, "MIN_QUERIES", 1)
-    ranker.train(collection.root, tmp_path, "cuda")
     run = Run(tmp_path)
-    assert all(run.is_current(part) for part in (*PARTS, "ranker"))
+    assert all(run.is_current(part) for part in PARTS)
     for device in ("cuda", "cpu"):
         query = Query(text="a red boat", instruction="Find the picture.")
         (result,) = Engine.load(tmp_path, device).search([query], SearchOptions(beams=5, k=3))

@@ -241,12 +241,12 @@ def ids_of_run(engine: Engine) -> dict[str, System]:
         size += 2 * engine.index.config.dim * (options.order != "score")  # of the embedding, fp16 as stored
         return System(lambda queries: engine.retrieve(queries, options).ranked.rows, size)
 
-    names = {"generate": ("score", "cosine"), "scan": ("score", "cosine", "ranker"), "both": ("cosine", "ranker")}
+    names = {"generate": ("score", "cosine"), "scan": ("score", "cosine", "fused"), "both": ("cosine", "fused")}
     return {
         f"{mode}, {order}": by_options(mode=mode, order=order)
         for mode, orders in names.items()
         for order in orders
-        if order != "ranker" or engine.has_ranker
+        if order != "fused" or engine.index.fused is not None
     }
 
 

@@ -151,7 +151,6 @@ def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, m
 
     monkeypatch.setattr(command, "build_photo_collection", micro)
     monkeypatch.setattr(command, "add_files", lambda run, data: (run / "CREDITS.md").write_text("To whom"))
-    monkeypatch.setattr("training.ranker.MIN_QUERIES", 1)
     monkeypatch.setattr("training.__main__.reads_apart", lambda run: True)
     settings = replace(TINY, index=IndexSettings("union_test", thumbnail_side=20))
     for _ in range(2):
