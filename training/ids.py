@@ -26,6 +26,7 @@ from genius.evaluation.arguments import add_device, add_seed
 from genius.files import disk_errors_explained, link_files
 from genius.index.check import COMPACT
 from genius.index.layout import ROW_FILES
+from genius.index.segments import FUSED
 from genius.index.store import PART, Index, load_index
 from genius.index.writing import write_rows
 from genius.metrics.codebook import health, read_ids
@@ -124,13 +125,14 @@ def codes_of_items(table: Path, index: Index) -> np.ndarray:
 
 
 def write_index_of(source: Path, index: Index, codes: np.ndarray, sizes: tuple[int, ...], folder: Path) -> None:
-    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked.
+    """Write the index in the folder `source` under other IDs (n, M); what is not about IDs is linked, but for the
+    features that the run's own IDs are made from.
 
     Raises UserError for an older run that still holds removed items.
     """
     if index.config.removed:
         raise UserError(f"{source.parent} still holds removed items; erase them: {COMPACT}")
-    link_files(source, folder, left_out=ROW_FILES)
+    link_files(source, folder, left_out=(*ROW_FILES, FUSED))
     write_rows(folder, replace(index.config, code_sizes=sizes), pack(codes, sizes), index.modalities, None)
 
 
