@@ -138,12 +138,13 @@ def test_ids_from_elsewhere_get_a_decoder_and_a_map_of_their_own_and_say_what_th
 
 def test_ids_of_a_run_with_an_encoder_are_searched_by_words_and_take_no_items(tmp_path, monkeypatch):
     lay_out_by_principal_components(monkeypatch)
-    run = publish_tiny_run(tmp_path / "run")
+    run = publish_tiny_run(tmp_path / "run", fused=True)
     np.save(tmp_path / "ids.npy", np.arange(40).reshape(-1, 1) // [10, 1] % 10)
     ids.main([str(tmp_path / "ids.npy"), str(run.path), str(tmp_path / "new"), *SMALL_DECODER])
     engine = Engine.load(tmp_path / "new", "cpu")
     (result,) = engine.search([Query(text="a dog")], SearchOptions(k=3))
     assert len(result.hits) == 3 and result.query_codes == ()
+    assert engine.index.fused is None, "those of the run belong to its own codes"
     with pytest.raises(UserError, match="no codewords, so nothing can be scanned, quantized or added"):
         index_command([str(tmp_path / "new"), "add", str(tmp_path / "run" / "pictures")])
 
