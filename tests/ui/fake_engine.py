@@ -73,7 +73,7 @@ class FakeIndex:
     code_sizes = CODE_SIZES
     config = IndexConfig(n, DIM, CODE_SIZES, segments=(n,), trained=n)
     instructions = INSTRUCTIONS
-    errors = None
+    errors = fused = None
     modalities = (np.arange(n) % 3).astype(np.uint8)
 
     def __init__(self):
@@ -129,7 +129,7 @@ class FakeEngine:
     """Answers like genius.search.engine.Engine, after `seconds`; keeps the queries it got."""
 
     device = "cpu"
-    has_ranker = has_reader = False
+    has_reader = False
     has_encoder = has_codewords = True
     decoder = SimpleNamespace(config=SimpleNamespace(decoder_weight=1.0))
     first_code_is_modality = True

@@ -20,18 +20,7 @@ from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, Dataset, DriftReport
 from genius.index.layout import IndexConfig
 from genius.index.update import Removed
-from genius.schema import (
-    RANKER_PARTS,
-    GeneratedID,
-    Hit,
-    Item,
-    LevelTrace,
-    Modality,
-    Query,
-    Reading,
-    SearchOptions,
-    SearchResult,
-)
+from genius.schema import GeneratedID, Hit, Item, LevelTrace, Modality, Query, Reading, SearchOptions, SearchResult
 from genius.trie.code_table import CodeTable
 from genius.trie.ids import IDTable
 from genius.ui.codes import view as codes_view
@@ -204,14 +193,12 @@ def explained(reason, order="cosine"):
 
 
 def test_why():
-    shares = (0.5, -1.0, 0.004, 0.0, -0.25, 0.125)
-    assert len(why.PART_NAMES) == len(RANKER_PARTS)
     check_golden(
         "why",
         {
             "another beam than the best": explained(reason_for((2, 9))),
             "the best beam": explained(reason_for((2, 7), dense_rank=1), "score"),
-            "by the ranker": explained(reason_for((2, 9), shares=shares)),
+            "by fused features": explained(reason_for((2, 9), fused=0.8125)),
             "not generated": [explained(reason_for(codes)) for codes in ((0, 4), (0, 5), (1, 5))],
             "of a large index": explained(replace(reason_for((2, 9)), items=5_600_000)),
             "every prefix": why.prefixes(TREE),

@@ -98,9 +98,9 @@ def endpoints(context: Context) -> list[Callable]:
         text: what is wanted, in your own words: similar, the same in red, a street without cars, what is this. picture:
         a PNG, JPEG or WebP file. instruction: what kind of result is wanted, where the text is to say what is sought
         alone. k: how many results at most. beams: how many
-        beginnings of IDs are followed at once. modality: any, image, text or pair. order: ranker, cosine of the
-        embeddings, as published, or score of the ID; by default the ranker if the run has one. mode: both, generate or
-        scan. added: only items that were added since training. reading: photo, entry, caption, similar, change, answer,
+        beginnings of IDs are followed at once. modality: any, image, text or pair. order: fused features, cosine
+        of the embeddings, as published, or score of the ID; fused by default where the index has them. mode: both,
+        generate or scan. added: only items that were added since training. reading: photo, entry, caption, similar, change, answer,
         paraphrase or page, in place of how the words are read; none to take them as they stand.
         """
         image = open_upload(upload_path(picture)) if picture else None

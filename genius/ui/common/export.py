@@ -17,7 +17,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from genius.schema import RANKER_PARTS, Item, SearchResult, provenance_of
+from genius.schema import Item, SearchResult, provenance_of
 from genius.ui.common import formatting
 from genius.ui.common.context import LastQuery
 
@@ -31,6 +31,7 @@ FIELDS = {  # of the JSON file, where their names do not say enough
     "reading": "what the words ask for; content and left_out are those of the words that say what",
     "versions": "items that show the same photograph",
     "cosine": "of the embeddings of query and item; orders the results if order is cosine",
+    "fused": "inner product of the fused features of query and item, if the index keeps these; orders the results then",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes texts that start with these
 
@@ -38,7 +39,7 @@ FILE_NAME = "genius-search.html"
 ORDERS = {  # by `SearchResult.order`
     "score": "in the order of their generated IDs",
     "cosine": "re-ranked by similarity",
-    "ranker": "re-ranked by the ranker of this collection",
+    "fused": "re-ranked by the similarity of their features before coding",
 }
 
 
@@ -119,7 +120,7 @@ def search_fields(result: SearchResult) -> dict[str, Any]:
                 "cosine": hit.cosine,
                 "log_probabilities": list(hit.log_probs),
                 "generated_rank": hit.generated_rank,
-                "shares": dict(zip((*RANKER_PARTS, "modality"), hit.shares, strict=False)),
+                "fused": hit.fused,
                 "versions": [item.id for item in hit.versions],
             }
             for hit in result.hits

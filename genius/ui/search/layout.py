@@ -31,7 +31,7 @@ from genius.ui.search.strip import strip_panel
 from genius.ui.search.why import why_panel
 
 NO_SCAN = "These IDs were made elsewhere and have no codewords, so they cannot be scanned."
-RANKER_NOTE = "The ranker learned what fits in this collection. "
+FUSED_NOTE = "Before coding compares the features that IDs are made from. "
 
 # What a query is made of. Computed in the browser, so that a keystroke that changes nothing of it asks for nothing.
 ASKED_KIND = "(text, picture) => text && picture ? 'pair' : text ? 'text' : picture ? 'image' : 'any'"
@@ -123,7 +123,7 @@ def form_for(context: Context) -> Form:
     """Lay out the line that asks, and below it what helps to ask: questions about the picture, or examples;
     options, which start at the run's own; and the history."""
     engine = context.engine
-    index, has_ranker = engine.index, engine.has_ranker
+    index, has_fused = engine.index, engine.index.fused is not None
     picture = query_picture("picture")
     pictured = gr.Textbox(visible="hidden", elem_id="pictured")
     text = query_text("text")
@@ -139,13 +139,13 @@ def form_for(context: Context) -> Form:
             instruction = query_instruction(index, "instruction", info=kind_of_result, visible=not engine.has_reader)
             beams = gr.Slider(1, MAX_BEAMS, value=50, step=1, label="Beam size", info=BEAMS_NOTE)
             k = gr.Slider(1, 100, value=10, step=1, label="Results", info="How many to show at most.")
-            orders = [("Ranker", "ranker"), ("Similarity", "cosine"), ("ID score", "score")]
+            orders = [("Similarity before coding", "fused"), ("Similarity", "cosine"), ("ID score", "score")]
             order = gr.Radio(
-                orders if has_ranker else orders[1:],
-                value="ranker" if has_ranker else "cosine",
+                orders if has_fused else orders[1:],
+                value="fused" if has_fused else "cosine",
                 label="Order by",
-                info=RANKER_NOTE
-                * has_ranker
+                info=FUSED_NOTE
+                * has_fused
                 + "Similarity compares question and item directly, as in the paper. ID score: "
                 "as the IDs were found, without a look at the items.",
                 elem_id="order",

@@ -15,10 +15,6 @@ const identity = (data, levels) => node('tr', {class: 'identity'}, node('th', {s
 const step = ({name, figures}, levels) => node('tr', {}, node('th', {scope: 'row'}, name),
   ...levels.map(level => node('td', {}, figures[level] ?? '–')));
 
-// What one part of the ranker adds to or takes from the score.
-const share = ({name, share, bar}) => node('tr', {}, node('th', {scope: 'row'}, name), node('td', {class: 'expert'}, share),
-  node('td', {class: 'share', title: share}, node('span', {class: bar < 0 ? 'lowers' : 'raises', style: `width: ${Math.abs(bar) * 50}%`})));
-
 // The smallest group that it belongs to, which Codes shows.
 const group = ({prefix, codes, items}) => button({}, () => genius.send.open_code(prefix), `${items} share `,
   node('span', {'data-short': prefix}, `the first ${codes} codes`), ' ▸');
@@ -27,7 +23,7 @@ const act = (name, event, id) => button({}, clicked => genius.act(event, id, cli
 
 const draw = value => {
   if (!value) return [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search…')];
-  const {title, item, plain, group: near, sentences, flags, note, ids, first_codes, steps, legend, shares} = value;
+  const {title, item, plain, group: near, sentences, flags, note, ids, first_codes, steps, legend} = value;
   const levels = [...ids[0].codes.keys()];
   requestAnimationFrame(genius.fillMeanings);
   return [node('section', {class: 'why', 'aria-label': title},
@@ -37,10 +33,6 @@ const draw = value => {
     ...item.text ? [node('p', {class: 'words'}, item.text)] : [],
     node('div', {class: 'actions'}, act('Similar', 'use_as_query', item.id),
       ...item.picture ? [act('Use this picture', 'use_picture', item.id)] : [], act('Blend', 'blend', item.id)),
-    ...(shares.length ? [
-      node('h3', {}, 'What spoke for it'),
-      node('table', {class: 'shares'}, node('tbody', {}, ...shares.map(share))),
-      node('p', {class: 'note'}, 'How much each part raises or lowers this result, compared with the average candidate.')] : []),
     node('h3', {}, 'Where it belongs'),
     node('div', {class: 'actions'}, group(near), button({}, () => emit('open_map', {}), 'Show on the map ▸')),
     node('div', {class: 'expert'},

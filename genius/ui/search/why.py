@@ -26,14 +26,6 @@ from genius.ui.search.newest import Newest, if_still_shown
 
 FEW = 10  # items of a group that is worth a look
 PATHS = 10  # to the best IDs, which are drawn beside that to the result
-PART_NAMES = (  # of RANKER_PARTS
-    "Likeness to your question",
-    "Likeness of its features",
-    "Closeness to its codes",
-    "How expected its ID was",
-    "How expected its kind was",
-)
-MODALITY_NAME = "Kind of item"
 RETRACED = "Your search only scanned the IDs; what it would have written is added here."
 
 
@@ -166,7 +158,6 @@ def explanation(
         "sentences": sentences(reason, tree, beams, result.order != "score"),
         "flags": flags(reason),
         "note": "" if result.trace else RETRACED,
-        "shares": shares(hit),
         "ids": ids,
         "first_codes": list(first_codes),
         "steps": path_table(reason, tree),
@@ -174,26 +165,13 @@ def explanation(
     }
 
 
-def shares(hit: Hit) -> list[dict[str, Any]]:
-    """What each part of the ranker adds to the item's score, compared with the mean candidate; none without a ranker.
-
-    bar: its size relative to the largest, from −1 to 1.
-    """
-    if not hit.shares:
-        return []
-    largest = max(map(abs, hit.shares)) or 1.0
-    return [
-        {"name": name, "share": "+" * (round(share, 2) > 0) + number(share, 2), "bar": share / largest}
-        for name, share in zip((*PART_NAMES, MODALITY_NAME), hit.shares, strict=True)
-    ]
-
-
 def sentences(reason: Explanation, tree: BeamTree, beams: int, reranked: bool) -> list[str]:
     """How the item was found, and where it was ranked."""
     hit = reason.hit
     if reranked:
-        by = "The ranker" if hit.shares else "Re-ranking by similarity"
-        ranked = f"{by} {rank_change(hit.generated_rank, hit.rank)} (similarity {number(hit.cosine, 3)})."
+        alike = "" if hit.fused is None else f", before coding {number(hit.fused, 3)}"
+        moved = rank_change(hit.generated_rank, hit.rank)
+        ranked = f"Re-ranking by similarity {moved} (similarity {number(hit.cosine, 3)}{alike})."
     else:
         ranked = f"Without re-ranking it is {ordinal(hit.rank)}."
     return [
