@@ -100,8 +100,8 @@ def endpoints(context: Context) -> list[Callable]:
         alone. k: how many results at most. beams: how many
         beginnings of IDs are followed at once. modality: any, image, text or pair. order: fused features, cosine
         of the embeddings, as published, or score of the ID; fused by default where the index has them. mode: both,
-        generate or scan. added: only items that were added since training. reading: photo, entry, caption, similar, change, answer,
-        paraphrase or page, in place of how the words are read; none to take them as they stand.
+        generate or scan. added: only items that were added since training. reading: photo, entry, caption, similar,
+        change, answer, paraphrase or page, in place of how the words are read; none to take them as they stand.
         """
         image = open_upload(upload_path(picture)) if picture else None
         options = SearchOptions(beams, k, mode, order or None, target_of(modality), added=added)
