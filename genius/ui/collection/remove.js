@@ -1,0 +1,1 @@
+const draw = () => [confirmed('Remove', 'Remove these items from the collection', () => emit('take_out', {}))];

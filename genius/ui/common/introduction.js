@@ -1,0 +1,1 @@
+const draw = ({text}) => [node('p', {class: 'introduction'}, text)];
