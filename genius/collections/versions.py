@@ -1,6 +1,9 @@
-"""Which pictures of a source are versions of another: one photograph, resized or encoded again.
+"""Which pictures are versions of one photograph: resized, or encoded again.
 
-What was cropped, or made brighter, is told from other pictures by no difference of pixels.
+What was cropped or made brighter is another picture; so are two sheets of paper with other words,
+but the sheets of one form are told apart only where much is written into them.
+
+Shapes: n pictures, s = SIDE.
 """
 
 from collections.abc import Sequence
@@ -9,28 +12,52 @@ import numpy as np
 from PIL import Image
 from scipy.spatial import KDTree
 
-SIDE, PARTS = 16, 4  # of a small picture: pixels and parts a side
-MOST_DIFFERENT = 1.5  # mean difference of values up to 255; 99 % of JPEGs of quality 50 have less,
-#                       95 % at half the size; of 3,000 pictures of products, 2 have less to another
-PLAIN = 8  # difference of the values in a picture of one colour, which is no version of another
+SIDE = 32  # pixels of a small picture
+PARTS, FINE = 4, 4  # parts a side; pixels a side of a square whose mean is no detail
+NEAREST = 4  # mean difference of the brightness of parts, up to 255, of pictures that are compared
+MOST_DIFFERENT = 24  # of two pixels of 16 × 16, in one colour
+SAME_DETAIL = 0.96  # correlation of what pixels have beyond the mean around them
 
 
-def small(image: Image.Image) -> bytes:
-    """SIDE × SIDE pixels of an RGB image."""
-    return image.resize((SIDE, SIDE)).tobytes()
+def small(image: Image.Image) -> np.ndarray:
+    """(s, s, 3) uint8 of an RGB image."""
+    return np.asarray(image.resize((SIDE, SIDE)))
 
 
-def originals(pictures: Sequence[bytes]) -> list[int]:
-    """The number of the first of the small pictures that each is a version of, or its own."""
-    pixels = np.frombuffer(b"".join(pictures), np.uint8).reshape(-1, SIDE, SIDE, 3)
-    parts = pixels.reshape(-1, PARTS, SIDE // PARTS, PARTS, SIDE // PARTS, 3).mean((2, 4, 5))
-    points = parts.reshape(-1, PARTS**2)
+def are_versions(picture: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(n,) bool: which of the others (n, s, s, 3) are versions of a small picture (s, s, 3).
+
+    A picture of one colour has no detail, and no versions.
+    """
+    both = np.concatenate([picture[None], others]).astype(np.float32)
+    differences = _means(both[1:] - both[0], 2)
+    detail = (both - _means(both, FINE).repeat(FINE, 1).repeat(FINE, 2)).reshape(len(both), -1)
+    detail /= np.maximum(np.linalg.norm(detail, axis=1, keepdims=True), SIDE)
+    near = np.abs(differences).max((1, 2, 3)) <= MOST_DIFFERENT
+    return near & (detail[1:] @ detail[0] >= SAME_DETAIL)
+
+
+def originals(pictures: Sequence[np.ndarray], sizes: Sequence[tuple[int, ...]]) -> list[int]:
+    """For each small picture (s, s, 3) the number of the one that it is a version of, or its own.
+
+    sizes: of the pictures; of versions the largest is the original, the first of those.
+    """
+    order = sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)
+    pixels = np.stack(pictures)
+    points = _means(pixels, SIDE // PARTS).mean(3).reshape(-1, PARTS**2)
     tree, found = KDTree(points), np.arange(len(pixels))
-    plain = np.ptp(pixels, (1, 2)).max(1) <= PLAIN
-    for number, point in enumerate(points):
-        if found[number] == number and not plain[number]:  # parts differ no more than their pixels
-            near = np.array(tree.query_ball_point(point, MOST_DIFFERENT * PARTS**2, p=1))
-            near = near[(near > number) & (found[near] == near)]
-            differences = np.abs(pixels[near].astype(np.int16) - pixels[number])
-            found[near[differences.mean((1, 2, 3)) <= MOST_DIFFERENT]] = number
+    is_free = np.ones(len(pixels), dtype=bool)
+    for number in order:
+        if is_free[number]:
+            is_free[number] = False
+            near = np.array(tree.query_ball_point(points[number], NEAREST * PARTS**2, p=1))
+            near = near[is_free[near]]
+            versions = near[are_versions(pixels[number], pixels[near])]
+            found[versions], is_free[versions] = number, False
     return found.tolist()
+
+
+def _means(pixels: np.ndarray, side: int) -> np.ndarray:
+    """(n, s, s, 3) -> (n, s / side, s / side, 3): the means of squares of pixels."""
+    parts = SIDE // side
+    return pixels.reshape(-1, parts, side, parts, side, 3).mean((2, 4), dtype=np.float32)
