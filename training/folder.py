@@ -81,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     weights = "weights of the architecture: an open_clip tag, which is downloaded, or a checkpoint file"
     parser.add_argument("--pretrained", default="", metavar="TAG|FILE", help=weights)
     parser.add_argument("--train", action="store_true", help="also train codes and a decoder on these folders")
+    keep = "let every picture be an item; else a photograph in several versions is one"
+    parser.add_argument("--keep-versions", action="store_true", help=keep)
     follow = "then look for changes every few seconds, and take them in, until Ctrl+C"
     parser.add_argument("--watch", action="store_true", help=follow)
     vectors = "embeddings that you have, .npy or .parquet; FOLDER: a table of their items; --model: what made them"
@@ -114,15 +116,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = replace(arguments, settings=with_stage_changes(arguments.settings, *options.set))
     check_changes(options.set, options.train)
     with only_trainer(options.run), disk_errors_explained(options.run, RESUME):
-        is_new = make_searchable(options.sources, arguments, options.set, options.train)
+        is_new = make_searchable(options.sources, arguments, options.set, options.train, options.keep_versions)
     load = cache(partial(update.Models.load, options.run, arguments.device))
     if is_main() and not is_new:
-        for line in renew(options.run, options.sources, arguments.collection, load):
+        for line in renew(options.run, options.sources, arguments.collection, load, options.keep_versions):
             print(line, flush=True)
     barrier()
     print_done(options.run)
     if options.watch and is_main():
-        watch(options.run, options.sources, arguments.collection, load)
+        watch(options.run, options.sources, arguments.collection, load, options.keep_versions)
 
 
 def stage_arguments(options: argparse.Namespace, device: torch.device) -> Arguments:
@@ -155,11 +157,13 @@ def check_changes(changes: Sequence[str], learn: bool) -> None:
             raise UserError(f"--set {change}: nothing is trained with it; add --train")
 
 
-def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool) -> bool:
+def make_searchable(
+    sources: Sequence[str], arguments: Arguments, changes: Sequence[str], learn: bool, keep_versions: bool = False
+) -> bool:
     """Do what is not done yet; whether the sources were read. learn: also train models on them.
 
-    changes: of settings, as --set takes them. Raises UserError if the model cannot be loaded, a source cannot be used,
-    or the run was made from other sources.
+    changes: of settings, as --set takes them. keep_versions: see `build`. Raises UserError if the model cannot be
+    loaded, a source cannot be used, or the run was made from other sources.
     """
     path = arguments.run
     if is_main():
@@ -167,7 +171,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
     barrier()
     now, read = "", {}
     if not arguments.collection.exists():  # refuses a mistyped folder while the run is as yet of no source
-        now = state(sources)  # before they are read: the next run finds what arrives meanwhile
+        now = state(sources, keep_versions)  # before they are read: the next run finds what arrives meanwhile
         read = {source: read_source(source) for _, source in map(named, sources)}
     is_new = bool(read)
     record_sources(Run(path), sources)
@@ -181,7 +185,7 @@ def make_searchable(sources: Sequence[str], arguments: Arguments, changes: Seque
         run_stage("encoder", publish_encoder, arguments)
     if is_main() and is_new:
         Run(path).record(**{READ: now, INDEXED: None})
-        for row in build(sources, arguments.collection, read=read.__getitem__):
+        for row in build(sources, arguments.collection, read=read.__getitem__, keep_versions=keep_versions):
             print(row, flush=True)
     barrier()
     collection, encoder = Collection(arguments.collection), (embedding_dim(Run(path)), reads_apart(Run(path)))
@@ -270,16 +274,18 @@ def _places(sources: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, os.path.abspath(folder)) for name, folder in map(named, sources)]
 
 
-def state(sources: Sequence[str]) -> str:
-    """Names, sizes and times of all files of the sources, as a checksum."""
+def state(sources: Sequence[str], keep_versions: bool = False) -> str:
+    """Names, sizes and times of all files of the sources, as a checksum; and whether versions are kept."""
     files = []
     for name, source in map(named, sources):
         folder = source.parent if source.is_file() else source  # a file is a table
         files += [(f"{name}/{file}", folder / file) for file in sorted(Folder(folder).files)]
-    return files_stamp(files)
+    return files_stamp(files) + " with versions" * keep_versions
 
 
-def watch(path: Path, sources: Sequence[str], root: Path, load: Callable[[], update.Models]) -> None:
+def watch(
+    path: Path, sources: Sequence[str], root: Path, load: Callable[[], update.Models], keep_versions: bool = False
+) -> None:
     """Take in what changes in the sources, until this process is stopped; one line for each change, or error.
 
     A change counts once the files have stayed as they are for EVERY seconds: they may be copied slowly.
@@ -289,11 +295,11 @@ def watch(path: Path, sources: Sequence[str], root: Path, load: Callable[[], upd
     while True:
         time.sleep(EVERY)
         try:
-            before, seen = seen, state(sources)
+            before, seen = seen, state(sources, keep_versions)
             if seen != before:
                 rest = 0.0
             elif time.monotonic() >= rest:
-                for line in [*renew(path, sources, root, load)][-1:]:
+                for line in [*renew(path, sources, root, load, keep_versions)][-1:]:
                     print(f"{time.strftime('%X')} {line}", flush=True)
         except Exception as error:  # whatever it was: the next change may end it
             sentence = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {one_line(error)}"
@@ -301,19 +307,21 @@ def watch(path: Path, sources: Sequence[str], root: Path, load: Callable[[], upd
             rest = time.monotonic() + REST
 
 
-def renew(path: Path, sources: Sequence[str], root: Path, load: Callable[[], update.Models]) -> Iterator[str]:
+def renew(
+    path: Path, sources: Sequence[str], root: Path, load: Callable[[], update.Models], keep_versions: bool = False
+) -> Iterator[str]:
     """Bring the collection at `root` and the index up to date with the sources, if their files have changed.
 
     Yields what to print; the last line says what has changed. load: gives the models of the run.
     """
-    run, now = Run(path), state(sources)
+    run, now = Run(path), state(sources, keep_versions)
     if run.manifest.get(READ) == now:
         return
     with disk_errors_explained(path, RESUME), write_lock(root.parent):  # another process may be watching
         yield "the folders have changed since they were read; reading them again"
         aside = root.with_name(root.name + ".new")
         remove_folder(aside)
-        rows = build(sources, aside, known=_numbers(Collection(root)))
+        rows = build(sources, aside, known=_numbers(Collection(root)), keep_versions=keep_versions)
         before = _pictures(root)
         yield from map(str, rows)
         with write_lock(path):  # nothing is removed between these lines
@@ -350,7 +358,9 @@ def _update_index(run: Run, collection: Collection, datasets: int, models: updat
     gone = [key for key in map(id_key, _ids(run)) if key_dataset(key) < datasets and key not in wanted]
     if gone:
         update.remove(run.path, map(key_id, gone))
-    copies = f", {added.duplicate:,} copies of others" if added.duplicate else ""
+    told = update.describe(run.path, collection.all_candidates())
+    copies = f", {told:,} described anew" if told else ""
+    copies += f", {added.duplicate:,} copies of others" if added.duplicate else ""
     return f"items: {added.new:,} new, {len(gone):,} gone{copies}"
 
 

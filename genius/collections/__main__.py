@@ -31,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="as in M-BEIR: of several captions the first only asks for the others, and photographs for iconic images",
     )
+    keep = "let every picture be an item; else a photograph in several versions, resized or encoded again, is one"
+    parser.add_argument("--keep-versions", action="store_true", help=keep)
     parser.add_argument("--images", action="store_true", help="with --check: open every image too")
     parser.add_argument("paths", nargs="*", metavar="SOURCE... DEST", help="folders of images; the new directory")
     options = parser.parse_args(arguments)
@@ -39,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check is not None or options.images or len(options.paths) < 2:
         parser.error("expected at least one SOURCE and a DEST, or only --check DIR")
     *sources, destination = options.paths
-    for row in build(sources, destination, options.benchmark):
+    for row in build(sources, destination, options.benchmark, keep_versions=options.keep_versions):
         print(row)
     return 0
 

@@ -13,22 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from genius.collections import wording
 from genius.collections.draft import Content, Draft, SourceImage
-from genius.collections.images import check_image, read_image_file
+from genius.collections.images import DISK, Limits, check_image, image_header, read_image_file
 from genius.collections.layout import SPLITS, TASKS, is_inside
 from genius.collections.listing import COPY, TEXT, UNREADABLE, USED, VERSION, FileReport, account
 from genius.collections.metadata import inside
 from genius.collections.rules import SourceEntry, apply_rules
 from genius.collections.sources import Record, Source, read_source
-from genius.collections.versions import originals, small
+from genius.collections.versions import SIDE, originals, small
 from genius.collections.writer import CollectionWriter, new_collection
 from genius.errors import UserError, quoted
 
 WINDOW = 64  # images in memory at most
 WINDOW_BYTES = 256 * 2**20  # of them, or one image
+Shown = tuple[np.ndarray, tuple[int, int]]  # small pixels of a picture; how many it has, and bytes
+NOTHING: Shown = np.zeros((SIDE, SIDE, 3), np.uint8), (0, 0)
 
 
 @dataclass
@@ -57,11 +60,12 @@ def build(
     benchmark: bool = False,
     known: Mapping[int, Mapping[Content, int]] | None = None,
     read: Callable[[Path], Source] = read_source,
+    keep_versions: bool = False,
 ) -> list[RowCount]:
     """Write the sources (FOLDER or NAME=FOLDER) as one collection; they become datasets 0, 1, ….
 
     benchmark: by the rules of M-BEIR, see rules.py. known: by dataset, numbers that candidates keep.
-    read: gives what was read of a source before.
+    read: gives what was read of a source before. keep_versions: pictures that repeat a photograph are items, too.
     What became of each file stands in the collection's files.tsv.
     The destination is created complete or not at all. Unreadable images are left out, but from a table of a benchmark.
     Raises UserError with the file, and the line in a table, of any other invalid input.
@@ -71,7 +75,9 @@ def build(
         return [
             row
             for number, (name, folder) in enumerate(folders)
-            for row in _write_dataset(writer, Draft(number, (known or {}).get(number)), name, read(folder), benchmark)
+            for row in _write_dataset(
+                writer, Draft(number, (known or {}).get(number)), name, read(folder), benchmark, keep_versions
+            )
         ]
 
 
@@ -109,9 +115,10 @@ def named(source: str) -> tuple[str, Path]:
 
 
 def _write_dataset(
-    writer: CollectionWriter, draft: Draft, name: str, source: Source, benchmark: bool
+    writer: CollectionWriter, draft: Draft, name: str, source: Source, benchmark: bool, keep_versions: bool
 ) -> list[RowCount]:
-    entries, reports = store_images(writer, name, source, copies=benchmark or bool(source.pairs), strict=benchmark)
+    copies = benchmark or keep_versions or bool(source.pairs)
+    entries, reports = store_images(writer, name, source, copies, strict=benchmark)
     unreadable = {report.file for report in reports if report.outcome == UNREADABLE}
     missing = [*source.missing, *(record for record in source.records if record.image in unreadable)]
     rules = apply_rules(draft, entries, source.pairs, benchmark, missing)
@@ -150,7 +157,7 @@ def store_images(
 ) -> tuple[list[SourceEntry], list[FileReport]]:
     """Check, hash and copy every image and assign its split; returns (valid images, what became of the files).
 
-    copies: also keep images that repeat another one with the same texts and attributes.
+    copies: also keep images that repeat another one; else those of one photograph are one, which takes their texts.
     strict: raise UserError if an image that a table names is missing or invalid, and do not read what pictures say of
     themselves, as in M-BEIR. Raises UserError if every image is invalid.
     """
@@ -158,7 +165,7 @@ def store_images(
         raise source.error(source.missing[0], f"{quoted(source.missing[0].image)} is missing")
     own_val = any(record.split == "val" for record in source.records)
     prefix = "images/" if all(record.image.startswith("images/") for record in source.records) else ""
-    entries, reports, known, pixels = [], [], dict[str, str](), list[bytes]()
+    entries, reports, known, shown = list[SourceEntry](), list[FileReport](), dict[str, str](), list[Shown]()
     images = _checked_images(source, not strict)
     number = len(source.records)
     for record, data, seen in tqdm(images, name, number, leave=False, disable=None, unit=" images"):
@@ -176,36 +183,60 @@ def store_images(
         reports.append(FileReport(record.image, USED, digest.hex()))
         path = f"images/{name}/{record.image.removeprefix(prefix)}"
         writer.image(path, data)
-        image = SourceImage(path, digest, _splits(record, digest, own_val), record.facts)
+        image = SourceImage(path, digest, _splits(record, digest, own_val), {})
         entries.append(SourceEntry(record, image))
-        pixels.append(seen)
+        shown.append(seen)
     if not entries:
         raise UserError(reports[0].detail)
-    files = [entry.record.image for entry in entries]
-    versions = [(file, files[first]) for file, first in zip(files, originals(pixels), strict=True)]
-    return entries, reports + [FileReport(file, VERSION, first) for file, first in versions if file != first]
+    folded = {} if copies else fold([entry.record for entry in entries], shown)
+    for entry in entries:
+        if entry.record.image in folded:
+            writer.drop_image(entry.image.path)
+        entry.image.source.update(entry.record.facts)
+    reports = [report for report in reports if report.outcome != USED or report.file not in folded]
+    reports += [FileReport(file, VERSION, first) for file, first in folded.items()]
+    return [entry for entry in entries if entry.record.image not in folded], reports
 
 
-def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError, bytes]]:
-    """Yield each record with the bytes of its image, or with the error, and with its small pixels.
+def fold(records: Sequence[Record], shown: Sequence[Shown]) -> dict[str, str]:
+    """Let the largest picture of each photograph take what is said of its other versions.
+
+    shown: of the picture of each record. Returns (picture, the one that took it) for each that is taken.
+    """
+    folded = {}
+    firsts = originals([pixels for pixels, _ in shown], [size for _, size in shown])
+    for record, first in zip(records, firsts, strict=True):
+        if records[first] is not record and records[first].take(record):
+            folded[record.image] = records[first].image
+    return folded
+
+
+def _checked_images(source: Source, hear: bool) -> Iterator[tuple[Record, bytes | UserError, Shown]]:
+    """Yield each record with the bytes of its image, or with the error, and with what it shows.
 
     Images are decoded by several threads. hear: complete the records by what their images say.
     """
 
-    def read(record: Record) -> tuple[Record, bytes | UserError, bytes]:
+    def read(record: Record) -> tuple[Record, bytes | UserError, Shown]:
         try:
             data = read_image_file(source.folder / record.image)
-            pixels = small(check_image(record.image, data))
+            seen = look(data, record.image)
             if hear:
                 record.hear(inside(data, record.image), last=True)
-            return record, data, pixels
+            return record, data, seen
         except UserError as error:
             record.hear([], last=hear)
-            return record, source.error(record, str(error)), b""
+            return record, source.error(record, str(error)), NOTHING
 
     with ThreadPoolExecutor() as readers:
         for window in _windows(source):
             yield from readers.map(read, window)
+
+
+def look(data: bytes, name: str, limits: Limits = DISK) -> Shown:
+    """Raises UserError if the bytes are no image, or one above the limits."""
+    width, height = image_header(data, name, limits).size
+    return small(check_image(name, data)), (width * height, len(data))
 
 
 def _windows(source: Source) -> Iterator[list[Record]]:

@@ -21,7 +21,7 @@ from genius.errors import UserError, quoted
 from genius.run import Run, is_run
 
 USED, COPY, HIDDEN, UNREADABLE = "used", "copy of another", "hidden or thumbnail", "unreadable"
-VERSION = "version of another"  # of a used picture, whose detail is the first version
+VERSION = "version of another"  # the detail names it
 PART = "part of another picture"  # the detail names it
 MADE = "a run or a collection, not read"  # of a folder that this program made
 TEXT, TEXTS = "text", "texts"  # an outcome: a text of a used file; a detail: of a used file of texts

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from genius.collections.layout import FILES
 from genius.collections.lines import text_lines
-from genius.collections.listing import COPY, TEXT, read_report
+from genius.collections.listing import COPY, TEXT, VERSION, read_report
 from genius.collections.mbeir import Collection
 from genius.collections.records import parse_item, read_lines
 from genius.files import fsync, sha256, write_text, written_aside
@@ -112,7 +112,7 @@ def _erase_reports(table: Path, pictures: Set[str], texts: Set[str]) -> None:
 
     def kept(line: str) -> str | None:
         dataset, report = read_report(line)
-        if report.detail in pictures or (report.outcome == COPY and (dataset, report.detail) in lost):
+        if report.detail in pictures or (report.outcome in (COPY, VERSION) and (dataset, report.detail) in lost):
             lost.add((dataset, report.file))
             return None
         return None if report.outcome == TEXT and report.detail in texts else line

@@ -60,12 +60,14 @@ class Record:
     table: Path | None = None  # that has the line, if it is not the source's
     said: list[Said] = field(default_factory=list)  # by files beside it and, at last, by itself
     caption_from: str = ""  # where the caption is from, if it is not from a table or a text file
+    versions: int = 1  # files of the same photograph, of which the image is one
 
     @property
     def facts(self) -> dict[str, Any]:
         """What is kept of it with its image."""
         said = {name: value for said in self.said for name, value in said.facts.items()}
-        return {"id": self.id, **self.origin, **said, **self.attributes}
+        count = {"versions": self.versions} if self.versions > 1 else {}
+        return {"id": self.id, **self.origin, **said, **count, **self.attributes}
 
     @property
     def origin(self) -> dict[str, str]:
@@ -100,6 +102,27 @@ class Record:
             self.caption_from = f"{' and '.join(origins)} keywords"
         if last and keywords:
             self.attributes.setdefault("keywords", keywords)
+
+    def take(self, version: "Record") -> bool:
+        """Take what is said of another version of the photograph, unless that contradicts; whether it did.
+
+        A caption that a user gave comes before those that pictures say themselves.
+        """
+        lists = {name for name, value in self.attributes.items() if isinstance(value, list)}
+        known = self.attributes.keys() & version.attributes.keys() - lists
+        contradicts = any(self.attributes[name] != version.attributes[name] for name in known)
+        if contradicts or self.split != version.split:
+            return False
+        if version.captions and (not self.captions or bool(self.caption_from) > bool(version.caption_from)):
+            self.captions, self.caption_from = version.captions, version.caption_from
+        elif not version.caption_from:
+            self.captions = list(dict.fromkeys(self.captions + version.captions))
+        for name, value in version.attributes.items():
+            self.attributes[name] = _with_words(self.attributes.get(name), value)
+        self.qa = list(dict.fromkeys(self.qa + version.qa))
+        self.said = version.said + self.said  # of two dates the own one counts
+        self.versions += version.versions
+        return True
 
 
 @dataclass(frozen=True, slots=True)

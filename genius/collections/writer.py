@@ -85,6 +85,10 @@ class CollectionWriter:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
 
+    def drop_image(self, relative: str) -> None:
+        """Delete an image that was written."""
+        (self.root / relative).unlink()
+
     def files(self, rows: Iterable[tuple[str, ...]]) -> None:
         """Add lines to the table of the sources' files: dataset, file, what became of it, and a detail."""
         for row in rows:

@@ -31,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     adding.add_argument(
         "--replace", action="store_true", help="also replace items whose ids are known, but not their texts or pictures"
     )
+    keep = "let every picture of a folder be an item, also versions of one photograph"
+    adding.add_argument("--keep-versions", action="store_true", help=keep)
     adding.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
     commands.add_parser("check", help="verify the files, and compare added items with trained ones")
@@ -38,13 +40,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     expect_run(options.run)
     if options.command == "add":
-        return add(options.run, options.source, options.device, options.replace)
+        return add(options.run, options.source, options.device, options.replace, options.keep_versions)
     if options.command == "remove":
         return remove(options.run, options.ids)
     return {"check": check, "compact": compact}[options.command](options.run)
 
 
-def add(run: Path, source: str, device: str | None, replace: bool = False) -> int:
+def add(run: Path, source: str, device: str | None, replace: bool = False, keep_versions: bool = False) -> int:
     """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable.
 
     replace: changed items take the place of those with their ids.
@@ -52,7 +54,7 @@ def add(run: Path, source: str, device: str | None, replace: bool = False) -> in
     sources: list[ItemSource] = []
 
     def read(dataset: int) -> ItemSource:
-        sources.append(read_item_source(source, dataset))
+        sources.append(read_item_source(source, dataset, keep_versions))
         return sources[-1]
 
     models = update.Models.load(run, device)

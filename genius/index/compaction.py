@@ -4,9 +4,10 @@ Databases are merged by SQLite itself: an item's new number is its old one less 
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from genius.index.layout import segment_folder
 from genius.index.segments import ITEM_KEY, ITEM_TABLE, ITEMS, THUMBNAIL_TABLES, THUMBNAILS, ConcatenatedArray
 from genius.index.store import Index
 from genius.index.writing import write_vectors
+from genius.schema import Item
 
+EMPTY: Mapping[int, Item] = MappingProxyType({})
 THERE = "row NOT IN (SELECT row FROM gone)"
 NUMBER = "row - ifnull((SELECT place FROM gone WHERE gone.row < old.row ORDER BY gone.row DESC LIMIT 1), 0) + ?"
 MERGE_ITEMS = (
@@ -28,8 +31,11 @@ MERGE_PICTURES = (
 MERGE_SHOWN = f"INSERT INTO shown SELECT {NUMBER}, picture + ? FROM old.shown AS old WHERE {THERE}"
 
 
-def merge_segments(folder: Path, index: Index, rows: np.ndarray) -> None:
-    """Fill `folder` with the files of one segment that holds these rows (m,), ascending, and no byte of others."""
+def merge_segments(folder: Path, index: Index, rows: np.ndarray, told: Mapping[int, Item] = EMPTY) -> None:
+    """Fill `folder` with the files of one segment that holds these rows (m,), ascending, and no byte of others.
+
+    told: items by row, whose sources and names of images take the place of what is there.
+    """
     fused = None if index.fused is None else ConcatenatedArray([index.fused], rows)
     write_vectors(folder, ConcatenatedArray([index.embeddings], rows), fused)
     with ExitStack() as stack:
@@ -46,7 +52,12 @@ def merge_segments(folder: Path, index: Index, rows: np.ndarray) -> None:
                 ((known,),) = thumbnails.execute("SELECT ifnull(max(picture) + 1, 0) FROM pictures")
                 thumbnails.execute(MERGE_PICTURES, (known,))
                 thumbnails.execute(MERGE_SHOWN, (row, known))
+        places = ((place, told[row]) for place, row in enumerate(rows.tolist()) if row in told)
+        values = ((item.image, item.source, place) for place, item in places)
+        items.executemany("UPDATE items SET image = ?, source = ? WHERE row = ?", values)
         items.execute(ITEM_KEY)
+        if told:
+            items.execute("VACUUM")  # what was said before is in no byte
 
 
 def first_to_merge(segments: Sequence[int]) -> int:

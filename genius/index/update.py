@@ -9,7 +9,7 @@ Axes: n items of the index, c items of the source, m of these that are new, d em
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from genius.encoding.image_loader import enough_pixels
 from genius.encoding.quantize import quantize_all, squared_distances
 from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder
-from genius.index.compaction import first_to_merge, merge_segments
+from genius.index.compaction import EMPTY, first_to_merge, merge_segments
 from genius.index.duplicates import find_duplicates
 from genius.index.erasing import erase, erase_mentions
 from genius.index.item_source import ItemSource
@@ -204,6 +204,25 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         return Removed(int((~stays).sum()), unknown)
 
 
+def describe(run: Path, items: Iterable[Item]) -> int:
+    """Give items of the index the sources and the names of images of those with their ids; returns how many differed.
+
+    Raises UserError if the run cannot be changed.
+    """
+    with changing(run) as (opened, index):
+        told = dict[int, Item]()
+        for chunk in batched(items, LOOKUP):
+            rows = index.rows_of(item.id for item in chunk)
+            known = index.items(rows[rows >= 0])
+            here = compress(zip(chunk, rows.tolist(), strict=True), rows >= 0)
+            for (item, row), indexed in zip(here, known, strict=True):
+                if (item.source, item.image) != (indexed.source, indexed.image):
+                    told[row] = item
+        if told:
+            _publish(opened, index, np.ones(index.n, dtype=bool), told=told)
+        return len(told)
+
+
 def compact(run: Path) -> bool:
     """Merge all segments into one; False if there is nothing to do.
 
@@ -282,11 +301,13 @@ def _publish(
     added: Callable[[Path], StoredRows] | None = None,
     trained: bool = False,
     merged: int = MAX_SEGMENTS,
+    told: Mapping[int, Item] = EMPTY,
 ) -> tuple[int, ...]:
     """Publish a version with the rows that stay (n,) bool, and erase the others; returns the sizes of its segments.
 
     Segments that stay whole are shared; the others are written anew, or left out if nothing of them stays.
     added: writes one more segment into a folder. merged: the segments from this number on become one.
+    told: items by row, whose sources and names of images theirs get.
     """
     config, kept = index.config, np.flatnonzero(stays)
     parts = [(number, kept[chosen]) for number, chosen, _ in index.places.split(index.places.positions(kept))]
@@ -296,7 +317,8 @@ def _publish(
     anew: list[tuple[Path, np.ndarray]] = []  # segments to write, as paths below the new version, with their rows
     for place, (number, rows) in enumerate(parts):
         folder = segment_folder(Path(), place)
-        if number < merged and len(rows) == config.segments[number]:
+        whole = number < merged and len(rows) == config.segments[number]
+        if whole and (not told or told.keys().isdisjoint(rows.tolist())):
             before = segment_folder(Path(), number)
             shared |= {(folder / name).as_posix(): (before / name).as_posix() for name in files}
         else:
@@ -306,7 +328,7 @@ def _publish(
     def write(folder: Path) -> None:
         for segment, rows in anew:
             (folder / segment).mkdir(exist_ok=True)
-            merge_segments(folder / segment, index, rows)
+            merge_segments(folder / segment, index, rows, told)
         more = StoredRows(index.packed[:0], index.modalities[:0], np.empty((0, 2), np.float32))
         if added is not None:
             segment = segment_folder(folder, len(parts))

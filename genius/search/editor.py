@@ -65,15 +65,17 @@ class Editor:
         changed.
         """
         datasets: list[int] = []  # unused numbers, of which the first is that of all these items
+        first = 1  # number of the next item
 
-        def read(some: Sequence[tuple[str, Path | None]], first: int, unused: int) -> ItemSource:
+        def read(some: Sequence[tuple[str, Path | None]], unused: int) -> ItemSource:
             datasets.append(unused)
             return uploaded_items(some, datasets[0], first)
 
         at_once = max(AT_ONCE, self.engine.index.n // ITEMS_PER_ADDED)
         for start in range(0, len(uploads), at_once):
             some = uploads[start : start + at_once]
-            added = update.add(self._changed_run(), partial(read, some, start + 1), self._models)
+            added = update.add(self._changed_run(), partial(read, some), self._models)
+            first += added.items
             self.engine.versions.reload()
             yield added
 

@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 
 from genius.collections.images import open_image
+from genius.collections.versions import are_versions, small
 from genius.schema import Item, described_picture
 
 ALIKE = 0.7  # cosine of the embeddings of copies; training/LOG.md has what was measured
-SIDE, MOST_DIFFERENT = 16, 4.0  # of their thumbnails: pixels, and mean difference of values up to 255
 FURTHER = 20  # candidates beyond the results, which take the place of versions
 
 
@@ -30,7 +30,7 @@ def groups_of(
     @cache
     def pixels(place: int) -> np.ndarray | None:
         picture = thumbnail(rows[place])
-        return np.asarray(open_image(picture).resize((SIDE, SIDE)), dtype=np.float32) if picture else None
+        return small(open_image(picture)) if picture else None
 
     groups: list[list[int]] = []
     by_picture: dict[str, list[int]] = {}
@@ -42,7 +42,7 @@ def groups_of(
             continue  # no further picture is opened
         if group is None and item.image:
             alike = [own for own in groups if near[place, own[0]] and items[own[0]].modality == item.modality]
-            group = next((own for own in alike if are_copies(pixels(own[0]), pixels(place))), None)
+            group = next((own for own in alike if show_the_same(pixels(own[0]), pixels(place))), None)
         if group is None:
             group = []
             groups.append(group)
@@ -52,6 +52,6 @@ def groups_of(
     return groups
 
 
-def are_copies(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two thumbnails, as SIDE × SIDE pixels, are the same but for their encoding; None: there is none."""
-    return one is not None and other is not None and float(np.abs(one - other).mean()) <= MOST_DIFFERENT
+def show_the_same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    """Whether two small thumbnails (s, s, 3) are versions of one photograph; None: there is none."""
+    return one is not None and other is not None and bool(are_versions(one, other[None])[0])
