@@ -1,12 +1,18 @@
-"""Versions of a photograph among the pictures of a source, as its listing counts them."""
+"""A photograph in several versions is one item, which takes what is said of all of them."""
+
+import io
+import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from genius.collections.__main__ import main
 from genius.collections.building import build
-from genius.collections.images import open_image
-from genius.collections.versions import MOST_DIFFERENT, originals, small
+from genius.collections.mbeir import Collection
+from genius.collections.versions import are_versions, originals, small
 from tests.collections.samples import encoded
 
 
@@ -19,47 +25,99 @@ def photograph(seed: int) -> Image.Image:
     return Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
 
 
-def test_the_listing_counts_versions_of_a_photograph(tmp_path):
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A photograph in four versions, of which a.png is the largest, and two others."""
     folder = tmp_path / "x"
     folder.mkdir()
     photo = photograph(0)
     for name, data in {
         "a.png": encoded(photo),
         "b.jpg": encoded(photo, "JPEG", quality=50),
-        "c.webp": encoded(photo.resize((160, 120)), "WEBP", quality=80),
+        "0.webp": encoded(photo.resize((160, 120)), "WEBP", quality=80),
         "d.jpg": encoded(photo, "JPEG", quality=95, comment="x"),
         "e.png": encoded(photograph(1)),
         "f.jpg": encoded(photograph(2), "JPEG"),
     }.items():
         (folder / name).write_bytes(data)
+    return folder
+
+
+def items_of(built: Path) -> dict[str, dict]:
+    """What is said of each picture of a collection."""
+    items = Collection(built).all_candidates()
+    return {Path(item.image).name: json.loads(item.source) for item in items if item.image}
+
+
+def test_the_largest_version_is_the_item(folder, tmp_path):
     (row,) = build([str(folder)], tmp_path / "built")
-    assert "6 files: used" in str(row) and "3 files: version of another; the first: b.jpg" in str(row)
-    assert row.candidates == 6  # every one can be found
+    assert "3 files: used" in str(row)
+    assert "3 files: version of another; the first: 0.webp" in str(row)
+    items = items_of(tmp_path / "built")
+    assert sorted(items) == sorted(os.listdir(tmp_path / "built/images/x")) == ["a.png", "e.png", "f.jpg"]
+    assert [items[name].get("versions") for name in sorted(items)] == [4, None, None]
     lines = (tmp_path / "built/files.tsv").read_text().splitlines()
-    assert [line.split("\t") for line in lines if "version" in line] == [
-        ["x", name, "version of another", "a.png"] for name in ("b.jpg", "c.webp", "d.jpg")
+    assert [line.split("\t")[1:] for line in lines if "version" in line] == [
+        [name, "version of another", "a.png"] for name in ("0.webp", "b.jpg", "d.jpg")
     ]
+
+
+def test_all_are_items_if_versions_are_kept(folder, tmp_path):
+    assert main(["--keep-versions", str(folder), str(tmp_path / "built")]) == 0
+    items = items_of(tmp_path / "built")
+    assert len(items) == 6 and not any("versions" in said for said in items.values())
+
+
+def test_the_texts_of_all_versions_can_be_found(folder, tmp_path):
+    (folder / "0.txt").write_text("A harbour.")
+    (folder / "b.txt").write_text("Boats at rest.")
+    build([str(folder)], tmp_path / "built")
+    texts = {item.text for item in Collection(tmp_path / "built").all_candidates()} - {""}
+    assert texts == {"A harbour.", "Boats at rest."} and len(items_of(tmp_path / "built")) == 3
+
+
+def test_a_version_of_which_a_table_says_something_else_is_an_item(folder, tmp_path):
+    rows = {"a.png": "red", "b.jpg": "blue", "0.webp": "red", "d.jpg": "", "e.png": "red", "f.jpg": "red"}
+    table = "".join(f"{name},{colour}\n" for name, colour in rows.items())
+    (folder / "t.csv").write_text("image,colour\n" + table)
+    build([str(folder)], tmp_path / "built")
+    items = items_of(tmp_path / "built")
+    assert sorted(items) == ["a.png", "b.jpg", "e.png", "f.jpg"] and items["a.png"]["versions"] == 3
+
+
+def page(seed: int) -> Image.Image:
+    """Rows of words on white paper."""
+    random, pixels = np.random.default_rng(seed), np.full((700, 500), 255, np.uint8)
+    for top in range(45, 650, 14):
+        pixels[top : top + 8, 45:455] = np.where(random.random(410) < 0.4, 0, 255).repeat(8).reshape(410, 8).T
+        for start in random.integers(45, 455, 30):
+            pixels[top : top + 8, start : start + 6] = 255
+    return Image.fromarray(pixels).convert("RGB")
+
+
+def test_pages_of_a_book_are_no_versions_of_each_other():
+    pages = [page(seed) for seed in range(4)]
+    again = Image.open(io.BytesIO(encoded(pages[0].resize((250, 350)), "JPEG", quality=50)))
+    assert originals([small(each) for each in [*pages, again]], [(5,)] * 4 + [(4,)]) == [0, 1, 2, 3, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_versions_are_those_of_comparing_all_pictures(seed):
     random = np.random.default_rng(seed)
-    kinds = random.integers(60, 190, (5, 16, 16, 3))
-    changes = random.integers(-3, 4, (40, 16, 16, 3))
-    pictures = (kinds[random.integers(0, 5, 40)] + changes * random.integers(0, 3, (40, 1, 1, 1))).astype(np.uint8)
-    expected: list[int] = []
-    for number, picture in enumerate(pictures.astype(int)):
-        firsts = [first for first in range(number) if expected[first] == first]
-        alike = (first for first in firsts if np.abs(pictures[first] - picture).mean() <= MOST_DIFFERENT)
-        expected.append(next(alike, number))
-    assert originals([picture.tobytes() for picture in pictures]) == expected
-    assert 5 < len(set(expected)) < 40
+    kinds = random.integers(60, 190, (5, 32, 32, 3))
+    changes = random.integers(-9, 10, (40, 32, 32, 3))
+    noisy = kinds[random.integers(0, 5, 40)] + changes * random.integers(0, 4, (40, 1, 1, 1))
+    pictures = list(noisy.clip(0, 255).astype(np.uint8))
+    sizes = [(size,) for size in random.integers(0, 5, 40).tolist()]
+    expected = dict[int, int]()
+    for number in sorted(range(40), key=lambda number: (-sizes[number][0], number)):
+        firsts = [first for first in expected if expected[first] == first]
+        fits = (first for first in firsts if are_versions(pictures[first], pictures[number][None])[0])
+        expected[number] = next(fits, number)
+    assert originals(pictures, sizes) == [expected[number] for number in range(40)]
+    assert 5 < len(set(expected.values())) < 40
 
 
 def test_pictures_of_one_colour_are_no_versions():
-    assert originals([small(Image.new("RGB", (9, 9), (shade, 0, 0))) for shade in (7, 7, 8)]) == [0, 1, 2]
-
-
-def test_a_small_picture_has_the_colours_of_its_image():
-    pixels = np.frombuffer(small(open_image(encoded(Image.new("RGB", (90, 50), (1, 2, 3))))), np.uint8)
-    assert pixels.reshape(16, 16, 3)[5, 7].tolist() == [1, 2, 3]
+    shades = [small(Image.new("RGB", (9, 9), (shade, 0, 0))) for shade in (7, 7, 8)]
+    assert originals(shades, [(81,)] * 3) == [0, 1, 2]

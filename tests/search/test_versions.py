@@ -6,8 +6,9 @@ import json
 import numpy as np
 from PIL import Image
 
+from genius.collections.versions import small
 from genius.schema import Item, Modality
-from genius.search.versions import MOST_DIFFERENT, SIDE, are_copies, groups_of
+from genius.search.versions import groups_of, show_the_same
 
 RNG = np.random.default_rng(0)
 
@@ -55,9 +56,9 @@ def test_a_copy_is_told_by_embedding_and_pixels():
 
 
 def test_pictures_without_thumbnails_are_no_copies():
-    pixels = np.zeros((SIDE, SIDE, 3), dtype=np.float32)
-    assert not are_copies(None, pixels) and not are_copies(pixels, None)
-    assert are_copies(pixels, pixels + MOST_DIFFERENT) and not are_copies(pixels, pixels + MOST_DIFFERENT + 1)
+    pixels = small(picture(0))
+    assert not show_the_same(None, pixels) and not show_the_same(pixels, None)
+    assert show_the_same(pixels, pixels)
 
 
 def test_only_so_many_things_are_told_apart_but_all_their_versions_count():
