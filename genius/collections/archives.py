@@ -1,13 +1,19 @@
 """Unpack archives, of which nothing is believed, neither names nor sizes: the ZIPs that a visitor sends, and the ZIP
 and TAR files of a source, as webdataset has them."""
 
+import bz2
+import gzip
 import re
 import shutil
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from io import FileIO
+from lzma import LZMADecompressor, LZMAError
 from pathlib import Path, PurePosixPath
+from tempfile import NamedTemporaryFile
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -21,12 +27,18 @@ MAX_UNPACKED = 2**30  # bytes of all files of all archives
 MAX_LIST = 16 * 2**20  # bytes of an archive's list of its files
 UNSAFE = re.compile(r"[^\w .()+-]")  # characters of a name
 LONGEST = 60  # characters of a name
-SUFFIXES = (".zip", ".tar")  # of a source; a compressed TAR would have to be read twice
+OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".tbz2": bz2.open}  # of compressed TARs
+XZ = (".xz", ".txz")
+SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")  # of a source
+MOST_DENSE = 50  # bytes in one of a compressed TAR, above the first DENSE: pictures have one, texts ten
+DENSE = 2**24
+MAX_XZ = 2**28  # bytes of memory that an XZ may ask for
 TEXTS = (".txt", ".caption", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".names", ".labels", ".xmp")
 MAX_FILE = 2**26  # bytes of a file of a source's archive
 CHUNK = 2**20  # bytes
 BLOCK = 2**12  # bytes that a file takes at least
 DAMAGE = (BadZipFile, tarfile.TarError, OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zlib.error)
+DAMAGE += (LZMAError,)
 
 Member = tuple[str, int, str, Callable[[], IO[bytes] | None]]  # name, bytes, why it cannot be read, its content
 
@@ -101,7 +113,7 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
     folder.mkdir(parents=True)
     room, others = shutil.disk_usage(folder).free // 2, list[FileReport]()
     try:
-        for name, size, problem, content in _members(archive):
+        for name, size, problem, content in _members(archive, folder, room // 2):
             path = PurePosixPath(name.replace("\\", "/"))
             path = path.relative_to(path.anchor)
             report = f"{archive.name}/{path}"
@@ -117,7 +129,7 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
                 problem = f"has {size / 2**20:,.0f} MB; the limit is {MAX_FILE // 2**20} MB"
             room -= 0 if problem else max(size, BLOCK)
             if room < 0:
-                raise UserError(f"{archive} needs too much of the disk that {folder} is on; unpack it elsewhere")
+                raise _too_large(archive, folder)
             try:
                 if not problem:
                     _write(content(), folder / path, size)
@@ -130,20 +142,55 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
     return others
 
 
-def _members(archive: Path) -> Iterator[Member]:
-    """The files of an archive, one by one."""
+def _too_large(archive: Path, folder: Path) -> UserError:
+    return UserError(f"{archive} needs too much of the disk that {folder} is on; unpack it elsewhere")
+
+
+def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
+    """The files of an archive, one by one. A compressed TAR stands in the folder meanwhile, in at most `room` bytes:
+    reading goes back in it."""
     if archive.suffix.lower() == ".zip":
         with _Bounded(archive) as stream, ZipFile(stream) as opened:
             for entry in opened.infolist():
                 if not entry.is_dir():
                     yield entry.filename, entry.file_size, _problem(entry), lambda entry=entry: opened.open(entry)
         return
-    with _Bounded(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
+    with ExitStack() as stack:
+        whole = archive
+        if archive.suffix.lower() != ".tar":
+            file = stack.enter_context(NamedTemporaryFile(dir=folder, prefix="."))
+            limit = archive.stat().st_size * MOST_DENSE + DENSE
+            for chunk in _expanded(archive):
+                if file.tell() + len(chunk) > limit:
+                    raise tarfile.TarError("it expands to more than pictures and texts do")
+                if file.tell() + len(chunk) > room:
+                    raise _too_large(archive, folder)
+                file.write(chunk)
+            file.flush()
+            whole = Path(file.name)
+        stream = stack.enter_context(_Bounded(whole))
+        tar = stack.enter_context(tarfile.open(fileobj=stream, mode="r:"))
         for member in tar:
             tar.members = []  # which would grow with the archive
             if not member.isdir():
                 problem = "" if member.isreg() and not member.issparse() else "is a link or a device"
                 yield member.name, member.size, problem, lambda member=member: tar.extractfile(member)
+
+
+def _expanded(archive: Path) -> Iterator[bytes]:
+    """The bytes of a compressed TAR, CHUNK by CHUNK."""
+    suffix = archive.suffix.lower()
+    if suffix not in XZ:
+        with OPENERS[suffix](archive) as opened:
+            yield from iter(partial(opened.read, CHUNK), b"")
+        return
+    with archive.open("rb") as stream:
+        unpacker = LZMADecompressor(memlimit=MAX_XZ)
+        while not unpacker.eof:
+            data = stream.read(CHUNK) if unpacker.needs_input else b""
+            if unpacker.needs_input and not data:
+                raise EOFError("it ends too early")
+            yield unpacker.decompress(data, CHUNK)
 
 
 def _write(content: IO[bytes] | None, file: Path, size: int) -> None:

@@ -339,30 +339,42 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
     """One record per image, in the order of the tables; further rows for an image add captions, and other words to
     its attributes, as lists of boxes have a row for each.
 
-    An image in the tables of several splits is of the last one: what tests is not trained on.
+    So do those of further tables, also without captions; what two tables say differently is noted. An image in the
+    tables of several splits is of the last one: what tests is not trained on.
     """
     several: dict[str, str] = {}
+    contradictions: dict[tuple[str, str], list[str]] = {}  # by the names of tables
     by_image: dict[tuple[Path | None, str], Record] = {}
     ids: set[tuple[Path | None, str]] = set()
     for record in rows:
         table = None if record.image in there else record.table  # what is missing here may be another picture there
         known = by_image.get((table, record.image))
         if known is None:
-            if (table, record.id) in ids:
+            if (record.table, record.id) in ids:
                 raise LineError(record.table, record.line, f"the id {record.id!r} is repeated")
-            ids.add((table, record.id))
+            ids.add((record.table, record.id))
             by_image[table, record.image] = record
-        elif (record.captions or record.id == known.id) and not record.qa and _is_of_both(record, known):
+        elif _adds(record, known):
             known.captions = list(dict.fromkeys(known.captions + record.captions))
+            known.qa = list(dict.fromkeys(known.qa + record.qa))
             for name, cell in record.attributes.items():
-                known.attributes[name] = _with_words(known.attributes.get(name), cell)
-            if record.split != known.split:
+                before = known.attributes.setdefault(name, cell)
+                if record.table != known.table and str(before) != str(cell):
+                    what = f"{name} of {record.image} is {before} and {cell}"
+                    tables = known.table.name, record.table.name
+                    contradictions.setdefault(tables, []).append(what)
+                known.attributes[name] = _with_words(before, cell)
+            if record.split is None or known.split is None:
+                known.split = known.split or record.split
+            elif record.split != known.split:
                 several[record.image] = known.split = max(known.split, record.split, key=SPLITS.index)
         else:
             repeated = f"the image {quoted(record.image)} is repeated"
             raise LineError(
                 record.table, record.line, f"{repeated}; a further row may only add a text in the same split"
             )
+    for (one, other), what in contradictions.items():
+        notes.append(f"{one} and {other} differ in {len(what):,} cells; the first: {what[0]}")
     if several:
         image, split = next(iter(several.items()))
         notes.append(f"{len(several):,} images are in tables of several splits; the first: {image} is in {split} alone")
@@ -378,9 +390,11 @@ def _with_words(known: Any, further: Any) -> Any:
     return [*told, *added] if added else known
 
 
-def _is_of_both(record: Record, known: Record) -> bool:
-    """Whether a further row for an image is of the same split, or in the table of another one."""
-    return record.split == known.split or (record.table != known.table and {record.split, known.split} <= set(SPLITS))
+def _adds(record: Record, known: Record) -> bool:
+    """Whether a further row for an image may add to it: one of another table, or a text in the same split."""
+    if record.table != known.table:
+        return record.split == known.split or {record.split, known.split} <= {None, *SPLITS}
+    return bool(record.captions or record.id == known.id) and not record.qa and record.split == known.split
 
 
 def read_rows(table: Path, notes: list[str]) -> Iterator[Record]:

@@ -1,11 +1,11 @@
-"""Which files of a folder are its table: those whose rows name its pictures; several may be parts of one."""
+"""Which files of a folder are its table: those whose rows name its pictures, which are read together."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from genius.collections.arrow import MANIFEST, open_parquet
+from genius.collections.arrow import MANIFEST
 from genius.collections.listing import Folder
 from genius.collections.tables import KARPATHY, SUFFIXES, names_images, same_rows, split_of
 from genius.errors import UserError
@@ -24,7 +24,7 @@ class Part:
 
 
 def find_tables(folder: Folder, notes: list[str]) -> list[Part]:
-    """The table of a folder, or those in its folders. Raises UserError if one of several must be chosen."""
+    """The tables of a folder that name its pictures, or those in its folders."""
     if MANIFEST in folder:
         return parts_of(folder, [MANIFEST])
     here = sorted({name.split("/")[0] for name in folder.files} - {PAIRS})
@@ -43,16 +43,10 @@ def find_tables(folder: Folder, notes: list[str]) -> list[Part]:
         others = (name for name in others if name.rpartition(".")[0] not in stems)  # which belong to one picture
         tables = [name for name in others if names_images(folder.root / name, folder.names_picture)]
     tables = tables or [name for name, verdict in verdicts.items() if None in verdict]
+    copies = [name for name in tables[1:] if _is_copy(folder.root / tables[0], folder.root / name)]
+    notes += [f"{name}: not read, because it says the same as {tables[0]}" for name in copies]
+    tables = [name for name in tables if name not in copies]
     parts = parts_of(folder, tables)
-    if len(tables) > 1 and not _are_one(folder.root, parts):
-        copies = [name for name in tables[1:] if _is_copy(folder.root / tables[0], folder.root / name)]
-        notes += [f"{name}: not read, because it says the same as {tables[0]}" for name in copies]
-        tables = [name for name in tables if name not in copies]
-        parts = parts_of(folder, tables)
-    if len(tables) > 1 and not _are_one(folder.root, parts):
-        raise UserError(
-            f"{folder.root} has several tables ({', '.join(tables)}); keep one, or rename the right one to {MANIFEST}"
-        )
     if unread := [name for name, verdict in verdicts.items() if name not in tables and True not in verdict]:
         more = f" and {len(unread) - 1:,} more" * (len(unread) > 1)
         why = "it is damaged or empty, or " * (None in verdicts[unread[0]]) + "most rows name no picture that is here"
@@ -86,13 +80,3 @@ def _is_copy(table: Path, other: Path) -> bool:
     with suppress(UserError):
         return table.is_file() and other.is_file() and same_rows(table, other)
     return False
-
-
-def _are_one(root: Path, parts: Sequence[Part]) -> bool:
-    """Whether tables are the splits of one, or Parquet files with the same columns, as programs divide a large one."""
-    splits = [part.split for part in parts]
-    if all(splits) and len(set(splits)) == len(splits):
-        return True
-    if any(Path(part.table).suffix.lower() != ".parquet" for part in parts):
-        return False
-    return len({tuple(open_parquet(root / part.table).schema_arrow.names) for part in parts}) == 1

@@ -69,7 +69,8 @@ def test_a_list_of_too_many_files_is_refused(tmp_path, monkeypatch, limit):
 
 
 def tarred(file, entries):
-    with tarfile.open(file, "w") as archive:
+    packing = {".tar": "w", ".tgz": "w:gz", ".gz": "w:gz", ".bz2": "w:bz2", ".xz": "w:xz"}[file.suffix]
+    with tarfile.open(file, packing) as archive:
         for name, data in entries:
             member = tarfile.TarInfo(name)
             member.size = len(data)
@@ -82,7 +83,9 @@ SHARD = [(f"{key}{suffix}", data) for key in ("000", "22.05") for suffix, data i
 )]  # fmt: skip
 
 
-@pytest.mark.parametrize("pack, name", [(tarred, "00000.tar"), (zipped, "00000.zip")])
+@pytest.mark.parametrize(
+    "pack, name", [(zipped, "0.zip"), *((tarred, f"0.{end}") for end in ("tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))]
+)
 @pytest.mark.parametrize("sort", ["named", "alone", "one of two"])
 def test_a_shard_of_webdataset_is_read_as_a_folder(tmp_path, monkeypatch, pack, name, sort):
     (tmp_path / "temporary").mkdir()
@@ -174,7 +177,7 @@ def test_links_devices_and_sparse_files_of_a_tar_are_not_written(tmp_path):
         read_source(tmp_path / "a.tar")
 
 
-@pytest.mark.parametrize("name", ["a.tar", "a.zip"])
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tar.bz2", "a.tar.xz", "a.zip"])
 def test_an_archive_that_is_damaged_or_larger_than_the_disk_is_refused_in_one_sentence(tmp_path, name, monkeypatch):
     (tmp_path / name).write_bytes(b"\1" * 2000)
     with pytest.raises(UserError, match=f"contains no images; .*; {name} is damaged"):
@@ -193,3 +196,22 @@ def test_a_header_of_a_tar_that_would_fill_the_memory_is_not_read(tmp_path, monk
         archive.addfile(member)
     (report,) = archives.unpack_archive(tmp_path / "a.tar", tmp_path / "to")
     assert report.detail == "a.tar is damaged (its list of files is too long)"
+
+
+@pytest.mark.parametrize("suffix", [".tar.gz", ".tar.bz2", ".tar.xz"])
+def test_a_compressed_tar_that_expands_without_bound_or_ends_early_is_damaged(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(archives, "DENSE", 5000)
+    bomb = tarred(tmp_path / f"bomb{suffix}", [("a.png", bytes(10_000_000))])
+    (report,) = archives.unpack_archive(bomb, tmp_path / "bomb")
+    assert report.detail == f"bomb{suffix} is damaged (it expands to more than pictures and texts do)"
+    assert not list((tmp_path / "bomb").iterdir())
+    whole = tarred(tmp_path / f"cut{suffix}", [("a.png", random.Random(0).randbytes(3000))])
+    whole.write_bytes(whole.read_bytes()[:2000])
+    (report,) = archives.unpack_archive(whole, tmp_path / "cut")
+    assert report.detail.startswith(f"cut{suffix} is damaged (")
+
+
+def test_an_xz_that_asks_for_much_memory_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_XZ", 2**20)
+    (report,) = archives.unpack_archive(tarred(tmp_path / "a.tar.xz", SHARD), tmp_path / "to")
+    assert report.detail.startswith("a.tar.xz is damaged (Memory usage limit")

@@ -158,7 +158,7 @@ def test_a_source_that_is_missing_or_closed_or_one_file_says_so_and_what_to_do(t
         (tmp_path / "gone", "gone is missing; name a folder of images, or a table"),
         (folder / "1.png", "1.png is not a folder; name the folder that holds it"),
         (tmp_path / "a.7z", "a.7z is not a folder; unpack it, and name the folder with its files"),
-        (tmp_path / "a.tar.gz", "a.tar.gz is not a folder; unpack it, and name the folder with its files"),
+        (tmp_path / "a.tar.gz", "contains no images; .*; a.tar.gz is damaged"),
         (tmp_path / "notes.docx", "notes.docx is not a folder; name a folder of images, or a table of them"),
     ):
         with pytest.raises(UserError, match=said):

@@ -152,5 +152,5 @@ def test_a_missing_empty_or_ambiguous_folder_is_refused(folder, tmp_path):
         read_source(tmp_path / "empty")
     for name in ("one.csv", "two.jsonl"):
         (folder / name).write_text("")
-    with pytest.raises(UserError, match=r"several tables \(one.csv, two.jsonl\)"):
+    with pytest.raises(UserError, match=r"one.csv has no rows"):
         read_source(folder)

@@ -5,7 +5,7 @@ from pyarrow import parquet, table
 
 from genius.collections.sources import read_source
 from genius.errors import UserError
-from tests.collections.samples import photos
+from tests.collections.samples import photos, write_jsonl
 
 NUMBERED = [f"{number}.png" for number in range(8)]
 ROWS = [{"image": name, "caption": f"shape {name}"} for name in NUMBERED]
@@ -81,8 +81,22 @@ def test_of_tables_that_say_the_same_one_is_read(tmp_path):
     assert captions_of(source) == WHOLE
     assert "captions.parquet: not read, because it says the same as captions (1).csv" in source.notes
     (folder / "captions.csv").write_text(CAPTIONS.replace("shape 7", "other"))
-    with pytest.raises(UserError, match=r"several tables \(captions \(1\).csv, captions.csv\)"):
-        read_source(folder)
+    assert captions_of(read_source(folder)) == WHOLE | {"7.png": ["shape 7.png", "other.png"]}
+
+
+def test_several_tables_of_the_same_pictures_are_read_together(tmp_path):
+    folder = photos(tmp_path / "x", *NUMBERED)
+    (folder / "captions.csv").write_text("id,image,caption,colour\n1,0.png,a,red\n2,1.png,b,red\n")
+    (folder / "labels.csv").write_text("id,file,colour,split\n1,1.png,blue,test\n2,0.png,red,\n3,2.png,green,train\n")
+    write_jsonl(folder / "asked.jsonl", [{"image": "0.png", "qa": [{"q": "What?", "a": "It."}], "text": "c"}])
+    source = read_source(folder)
+    found = {record.image: record for record in source.records}
+    captions = {image: record.captions for image, record in found.items()}
+    assert captions == {"0.png": ["c", "a"], "1.png": ["b"], "2.png": []}
+    assert found["0.png"].qa == [("What?", "It.")] and found["1.png"].split == "test"
+    assert found["1.png"].attributes["colour"] == ["red", "blue"] and found["2.png"].attributes == {"colour": "green"}
+    assert "captions.csv and labels.csv differ in 1 cells; the first: colour of 1.png is red and blue" in source.notes
+    assert "6 more" not in source.notes and len(source.others) == 8
 
 
 def test_parquet_files_with_the_same_columns_and_the_folder_that_spark_writes_are_one_table(tmp_path):
@@ -94,9 +108,6 @@ def test_parquet_files_with_the_same_columns_and_the_folder_that_spark_writes_ar
     (spark / "table.parquet" / ".part-0.parquet.crc").touch()
     for source in (shards, spark, spark / "table.parquet"):
         assert captions_of(read_source(source)) == WHOLE
-    parquet_of(shards / "part-2.parquet", [{"image": "0.png", "title": "x"}])
-    with pytest.raises(UserError, match=r"several tables \(part-0.parquet, part-1.parquet, part-2.parquet\)"):
-        read_source(shards)
 
 
 def test_the_shards_of_img2dataset_are_one_table_of_the_pictures_in_their_folders(tmp_path):
