@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from genius.collections.images import open_image
 from genius.collections.writer import candidate_line
@@ -16,7 +17,7 @@ from genius.index import update
 from genius.index.__main__ import main as index_command
 from genius.index.item_source import ItemSource, read_item_source, uploaded_items
 from genius.index.store import Index
-from genius.index.update import Added, Models, Removed, add, compact, remove
+from genius.index.update import Added, Models, Removed, add, compact, describe, remove
 from genius.locks import write_lock
 from genius.models.encoder import Encoder
 from genius.run import Run
@@ -384,3 +385,45 @@ def test_another_picture_under_a_known_id_is_changed_and_replaced_on_request(run
         assert index_command([str(run), "add", *option, str(root), "--device", "cpu"]) == 0
         assert words in capsys.readouterr().out
     assert add(run, lambda _: item_source(items, root), models).changed == () and opened(run).n == N
+
+
+def test_the_facts_of_an_item_follow_its_collection_and_no_byte_keeps_the_old_ones(run, models):
+    items = list(opened(run).items(range(N)))
+    told = [replace(items[1], source='{"versions": 2, "note": "zanzibar"}'), items[2]]
+    assert describe(run, told) == 1 and describe(run, told) == 0
+    assert b"zanzibar" in b"".join(file.read_bytes() for file in run.rglob("items.sqlite"))
+    before = [opened(run).thumbnail(row) for row in range(N)]
+    assert describe(run, [replace(items[1], source='{"versions": 3}'), items[2]]) == 1
+    index = opened(run)
+    assert [item.source for item in index.items([1, 2])] == ['{"versions": 3}', items[2].source]
+    assert [item.id for item in index.items(range(N))] == [item.id for item in items]
+    assert [index.thumbnail(row) for row in range(N)] == before
+    assert not any(b"zanzibar" in file.read_bytes() for file in run.rglob("*") if file.is_file())
+
+
+def test_a_photograph_in_several_versions_is_added_once(run, models, tmp_path):
+    (folder := tmp_path / "photos").mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 6, 3), dtype=np.uint8)
+    photo = Image.fromarray(pixels).resize((120, 120), Image.Resampling.BICUBIC)
+    photo.save(folder / "b.png")
+    photo.resize((60, 60)).save(folder / "a.jpg")
+    source = read_item_source(str(folder), 1)
+    (item,) = source.items()
+    assert item.image == "b.png" and json.loads(item.source)["versions"] == 2
+    assert "1 file: version of another; the first: a.jpg" in source.notes
+    assert len(list(read_item_source(str(folder), 1, keep_versions=True).items())) == 2
+    assert add(run, lambda dataset: source, models).new == 1
+
+
+def test_the_caption_in_an_uploaded_picture_is_an_item_behind_it(run, models, tmp_path):
+    text = PngInfo()
+    text.add_text("Description", "Boats at rest.")
+    Image.new("RGB", (20, 30), "green").save(tmp_path / "green.png", pnginfo=text)
+    uploads = [("", tmp_path / "green.png"), ("Ships.", tmp_path / "green.png")]
+    source = uploaded_items(uploads, 7, first=4)
+    picture, caption, pair = source.items()
+    assert (picture.id, picture.modality, picture.image) == ("7:4", Modality.IMAGE, "4/green.png")
+    assert (caption.id, caption.modality, caption.text) == ("7:5", Modality.TEXT, "Boats at rest.")
+    assert json.loads(caption.source) == {"caption from": "PNG text", "picture": "4/green.png"}
+    assert (pair.id, pair.modality, pair.text) == ("7:6", Modality.PAIR, "Ships.")
+    assert add(run, lambda dataset: source, models).new == 3
