@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Annotated
 from xml.etree import ElementTree
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from genius.collections.listing import Folder
 from genius.collections.tables import SPLIT_NAMES, split_of
@@ -49,9 +50,11 @@ class Annotations:
 
 
 @dataclass(slots=True)
-class CocoImage:
+class CocoNamed:
+    """A picture by its file, or a category."""
+
     id: int | str
-    file_name: str
+    name: Annotated[str, Field(validation_alias=AliasChoices("file_name", "name"))]
 
 
 @dataclass(slots=True)
@@ -62,16 +65,10 @@ class CocoAnnotation:
 
 
 @dataclass(slots=True)
-class CocoCategory:
-    id: int | str
-    name: str
-
-
-@dataclass(slots=True)
 class Coco:
-    images: list[CocoImage]
+    images: list[CocoNamed]
     annotations: list[CocoAnnotation]
-    categories: list[CocoCategory] = field(default_factory=list)
+    categories: list[CocoNamed] = field(default_factory=list)
 
 
 COCO = TypeAdapter(Coco)
@@ -103,9 +100,9 @@ def _read_coco(folder: Folder, name: str, found: Annotations, notes: list[str]) 
         return
     inside, images = PurePosixPath(name).parent, dict[int | str, str]()
     for image in coco.images:
-        path = re.sub(r"^(\.\./)+", "", posixpath.normpath(inside / image.file_name.replace("\\", "/")))
+        path = re.sub(r"^(\.\./)+", "", posixpath.normpath(inside / image.name.replace("\\", "/")))
         with suppress(UserError):
-            file = folder.find(path) or folder.find_below(path) or folder.find_below(image.file_name)
+            file = folder.find(path) or folder.find_below(path) or folder.find_below(image.name)
             if file in folder.pictures:
                 images[image.id] = file
     categories = {category.id: category.name for category in coco.categories}

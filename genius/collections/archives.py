@@ -18,7 +18,16 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from genius.collections.images import PAGE
-from genius.collections.listing import HIDDEN, OTHER, PICTURES, UNREADABLE, FileReport, is_hidden, other_than_picture
+from genius.collections.listing import (
+    HIDDEN,
+    OTHER,
+    PICTURES,
+    UNREADABLE,
+    UNSUPPORTED,
+    FileReport,
+    is_hidden,
+    other_than_picture,
+)
 from genius.errors import UserError
 from genius.reading import one_line
 
@@ -119,6 +128,10 @@ def unpack_archive(archive: Path, folder: Path) -> list[FileReport]:
             report = f"{archive.name}/{path}"
             if any(map(is_hidden, path.parts)):
                 others.append(FileReport(report, HIDDEN))
+                continue
+            if is_archive(path.name):
+                advice = f"{report} is an archive in an archive: unpack {archive.name} into a folder"
+                others.append(FileReport(report, UNSUPPORTED, advice))
                 continue
             if path.suffix.lower() not in PICTURES.union(TEXTS):
                 others.append(FileReport(report, OTHER))

@@ -254,7 +254,8 @@ def _unarchived(root: Path, files: Iterable[str], chosen: str) -> Source:
     try:
         source = read_source(inside / chosen)
     except UserError as error:
-        damaged = "".join(f"; {other.detail}" for other in others if other.outcome == UNREADABLE)
+        told = [other.detail for other in others if other.outcome in (UNREADABLE, UNSUPPORTED)]
+        damaged = "".join(f"; {detail}" for detail in told)
         raise UserError(str(error).replace(temporary.name, str(root)) + damaged[:SHOWN]) from None
     for record in source.records:
         record.table = record.table and root / record.table.relative_to(inside)
@@ -482,7 +483,8 @@ def _without_empty(attributes: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, value in attributes.items():
         if isinstance(value, list):
-            if words := [word for word in map(_clean, map(str, value)) if word]:
+            plain = [str(word) for word in value if isinstance(word, str | int | float)]
+            if words := [word for word in map(_clean, plain) if word]:
                 kept[name] = words
         elif isinstance(value, (str, int, float)):
             plain = _clean(value) if isinstance(value, str) else value

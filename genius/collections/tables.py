@@ -28,10 +28,11 @@ SEPARATORS = ",;\t|"  # of a CSV file's cells
 COLUMNS = {  # field -> the names of its columns, the best first
     "image": ["img_path", "image", "file", "image_path", "file_name", "path", "file_path"]
     + ["img", "image_file", "image_name", "picture", "photo", "image_src", "image_url", "image_link"],
-    "text": ["txt", "text", "caption", "title", "description"],
+    "text": ["txt", "text", "caption", "title", "description", "prompt", "sentence", "comment", "alt", "alt_text"],
     **{field: [field] for field in ("id", "split", "captions", "qa", "attributes")},
 }
 NUMBERED_TEXT = re.compile(rf"({'|'.join(COLUMNS['text'])})\d+")
+TOKEN = re.compile(r"(.+\.\w+)#\d+\t(.+)")  # a line of Flickr8k.token.txt
 MAX_TABLE = 2**26  # bytes of a file that is looked at only because it may be a table
 SAMPLE = 1000  # rows that are looked at to see which pictures they name
 NUMBER = re.compile(r"(?!0\d)[\d.,+-]+")
@@ -150,10 +151,38 @@ def _rows(table: Path, notes: list[str]) -> Iterator[Row]:
         return _karpathy_rows(table, text)
     if table.suffix.lower() in JSON and text.lstrip().startswith("["):  # one list of all
         return ((number, plain_row(row)) for number, row in _listed(table, text))
+    if table.suffix.lower() == ".json" and (rows := _rows_of_object(text)):
+        return _karpathy_rows(table, text) if "sentences" in rows[0] else enumerate(rows, 1)
     lines = [(number, line) for number, line in enumerate(io.StringIO(text, newline=None), 1) if line.strip()]
+    tokens = [TOKEN.fullmatch(line.strip()) for _, line in lines] if table.suffix.lower() == ".txt" else []
+    if tokens and all(tokens):
+        captions = (match.groups() for match in tokens if match)
+        return ((number, dict(zip(("image", "caption"), each, strict=True))) for number, each in enumerate(captions, 1))
     if table.suffix.lower() in JSON:
         return ((number, parse_object(table, number, line)) for number, line in lines)
     return ((number, plain_row(row)) for number, row in _csv_rows(table, lines, notes))
+
+
+def _rows_of_object(text: str) -> list[dict[str, Any]]:
+    """The rows of a JSON object: its only list of objects, or what it says by the names of pictures; else none."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return []  # an object a line
+    if not isinstance(whole, dict):
+        return []
+    lists = [value for value in whole.values() if isinstance(value, list) and value]
+    lists = [value for value in lists if all(isinstance(row, dict) for row in value)]
+    if len(lists) == 1:
+        return lists[0]
+    rows = []
+    for name, said in whole.items():
+        if isinstance(said, dict):
+            rows.append(said if "image" in _known(tuple(said)) else {"image": name, **said})
+        else:
+            column = "captions" if isinstance(said, list) else "caption" if isinstance(said, str) else "label"
+            rows.append({"image": name, column: said})
+    return rows
 
 
 def _listed(table: Path, text: str) -> Iterator[Row]:

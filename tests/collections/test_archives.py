@@ -215,3 +215,10 @@ def test_an_xz_that_asks_for_much_memory_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "MAX_XZ", 2**20)
     (report,) = archives.unpack_archive(tarred(tmp_path / "a.tar.xz", SHARD), tmp_path / "to")
     assert report.detail.startswith("a.tar.xz is damaged (Memory usage limit")
+
+
+def test_an_archive_in_an_archive_is_named(tmp_path):
+    inner = tarred(tmp_path / "inner.tar.gz", SHARD)
+    outer = zipped(tmp_path / "outer.zip", [("inner.tar.gz", inner.read_bytes())])
+    with pytest.raises(UserError, match="no images; .*; outer.zip/inner.tar.gz is an archive in an archive"):
+        read_source(outer)

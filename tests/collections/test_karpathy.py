@@ -49,10 +49,14 @@ def test_names_without_a_folder_are_found_where_the_images_are(tmp_path):
     assert read_source(written(tmp_path / "flickr", flat)).records[0].image == "val2014/COCO_000.jpg"
 
 
-def test_a_json_file_of_another_name_is_no_table(tmp_path):
+def test_a_file_of_another_name_is_known_by_its_form(tmp_path):
+    known = read_source(written(tmp_path / "known")).records
     folder = written(tmp_path / "photos")
-    (folder / "dataset_coco.json").rename(folder / "dataset_infos.json")
-    assert read_source(folder).records[0].captions == []
+    (folder / "dataset_coco.json").rename(folder / "dataset_mine.json")
+    found = read_source(folder).records
+    assert [(record.image, record.captions, record.split) for record in found] == [
+        (record.image, record.captions, record.split) for record in known
+    ]
 
 
 def test_the_test_part_becomes_test_queries_of_captions_and_images(tmp_path):

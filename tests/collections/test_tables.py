@@ -1,5 +1,7 @@
 """Which files are the table of a folder: those whose rows name its pictures; several may be parts of one."""
 
+import json
+
 import pytest
 from pyarrow import parquet, table
 
@@ -190,3 +192,34 @@ def test_texts_are_said_to_be_kept_only_where_they_are(tmp_path):
     with pytest.raises(UserError, match="none of the pictures that it names is there") as refused:
         read_source(folder)
     assert "are kept" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        (
+            "catalog.json",
+            json.dumps({"made": "2020", "items": [{"file": f"{n}.png", "title": f"Vase {n}"} for n in "01"]}),
+        ),
+        ("captions.json", json.dumps({f"{n}.png": f"Vase {n}" for n in "01"}, indent=1)),
+        ("captions.json", json.dumps({f"{n}.png": [f"Vase {n}"] for n in "01"})),
+        (
+            "via.json",
+            json.dumps({f"{n}.png8": {"filename": f"{n}.png", "text": f"Vase {n}", "regions": [{}]} for n in "01"}),
+        ),
+        ("Flickr8k.token.txt", "0.png#0\tVase 0\n0.png#1\tVase 0\n1.png#0\tVase 1\n"),
+        ("t.csv", "image,prompt\n0.png,Vase 0\n1.png,Vase 1\n"),
+    ],
+)
+def test_json_by_name_lists_in_an_object_tokens_and_prompts_are_tables(tmp_path, name, text):
+    folder = photos(tmp_path / "x", "0.png", "1.png")
+    (folder / name).write_text(text)
+    source = read_source(folder)
+    assert captions_of(source) == {"0.png": ["Vase 0"], "1.png": ["Vase 1"]}
+    assert not any(record.attributes for record in source.records)
+
+
+def test_an_object_about_something_else_is_no_table(tmp_path):
+    folder = photos(tmp_path / "x", "0.png", "1.png")
+    (folder / "settings.json").write_text(json.dumps({"size": [1, 2], "name": "x", "0.png": 3, "steps": [{"a": 1}]}))
+    assert captions_of(read_source(folder)) == {"0.png": [], "1.png": []}

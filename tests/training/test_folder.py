@@ -1,5 +1,6 @@
 """One command makes a folder of images searchable: by the shipped models, by an open_clip model, or by its own."""
 
+import json
 import math
 import shutil
 import time
@@ -276,6 +277,32 @@ def test_run_again_it_takes_in_what_changed_in_its_folder(tmp_path, capsys):
     capsys.readouterr()
     main([str(pictures), str(run)])
     assert "new" not in capsys.readouterr().out
+
+
+def said_of(run, picture: str) -> dict:
+    """What the index says of a picture."""
+    index = Index.load(Run(run).folder("index"))
+    items = {item.image: item for item in index.items(range(index.n))}
+    return json.loads(items[f"images/pictures/{picture}"].source)
+
+
+def test_the_count_of_versions_follows_the_folder(tmp_path, capsys):
+    pictures, run = photographs(tmp_path / "pictures", 8), tmp_path / "run"
+    soft = Image.fromarray(np.random.default_rng(0).integers(60, 200, (5, 7, 3), dtype=np.uint8))
+    photo = soft.resize((240, 180), Image.Resampling.BICUBIC)
+    photo.save(pictures / "photo.png")
+    main([str(pictures), str(run)])
+    assert "versions" not in said_of(run, "photo.png")
+    photo.resize((120, 90)).save(pictures / "small.jpg")
+    main([str(pictures), str(run)])
+    assert said_of(run, "photo.png")["versions"] == 2
+    (pictures / "small.jpg").unlink()
+    capsys.readouterr()
+    main([str(pictures), str(run)])
+    assert "versions" not in said_of(run, "photo.png") and "1 described anew" in capsys.readouterr().out
+    photo.resize((120, 90)).save(pictures / "small.jpg")
+    main([str(pictures), str(run), "--keep-versions"])
+    assert "versions" not in said_of(run, "photo.png") and said_of(run, "small.jpg")
 
 
 def test_what_is_removed_is_in_no_file_of_the_run_and_does_not_come_back(tmp_path, capsys):
