@@ -1,5 +1,7 @@
 """What the numbers of a decoded picture mean: any depth and colour space becomes 8-bit sRGB."""
 
+import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from io import BytesIO
@@ -12,6 +14,8 @@ from PIL.TiffImagePlugin import PHOTOMETRIC_INTERPRETATION
 
 MAX_PROFILE = 10 * 2**20  # bytes; those of printing presses have up to nine million
 MODES = {"RGB ": "RGB", "GRAY": "L", "CMYK": "CMYK"}  # colour space of a profile -> of a picture
+DEEP = re.compile(r"(RGB[AX]?;16)([BLN])")  # raw modes of Pillow
+OTHER_ORDER = {"B": "L", "L": "B", "N": "B" if sys.byteorder == "little" else "L"}
 SRGB = ImageCms.createProfile("sRGB")
 INTENT = ImageCms.Intent.RELATIVE_COLORIMETRIC
 BLACK_IS_BLACK = ImageCms.Flags.BLACKPOINTCOMPENSATION
@@ -36,6 +40,35 @@ def eight_bits(image: Image.Image) -> Image.Image:
         np.subtract(255, levels, out=levels)
     levels[hidden] = 255
     return Image.fromarray(levels)
+
+
+def low_bytes(image: Image.Image) -> list[Any]:
+    """The tiles by which Pillow, which keeps the high byte of 16 bits, decodes the low ones; empty for other images.
+
+    Raw modes name the order of the bytes: in the other order the low byte is the first.
+    """
+    tiles = []
+    for tile in getattr(image, "tile", ()):
+        mode, *rest = (tile.args,) if isinstance(tile.args, str) else tile.args or ("",)
+        if not isinstance(mode, str) or not (match := DEEP.fullmatch(mode)):
+            return []
+        other = match[1] + OTHER_ORDER[match[2]]
+        tiles.append(tile._replace(args=(other, *rest) if rest else other))
+    return tiles
+
+
+def is_dark(image: Image.Image) -> bool:
+    """Whether all high bytes of colours are those of numbers of 12 bits at most."""
+    return max(high for _, high in image.getextrema()[:3]) < 16
+
+
+def of_both_bytes(high: Image.Image, low: Image.Image) -> Image.Image:
+    """An RGB image of 8 bits, scaled by the range that the numbers of 16 bits use, as gray is."""
+    whole, below = (np.asarray(each)[..., :3].astype(np.float32) for each in (high, low))
+    levels = Image.fromarray(levels_of(whole * 256 + below))
+    if high.mode == "RGBA":
+        levels.putalpha(high.getchannel("A"))
+    return levels
 
 
 def levels_of(numbers: np.ndarray) -> np.ndarray:

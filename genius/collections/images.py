@@ -20,7 +20,7 @@ from pathlib import Path
 from PIL import Image, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
-from genius.collections.colors import eight_bits, in_srgb, levels_of, on_white
+from genius.collections.colors import eight_bits, in_srgb, is_dark, levels_of, low_bytes, of_both_bytes, on_white
 from genius.collections.kinds import ADVICE, kind_of
 from genius.collections.raw import SUFFIXES as RAW
 from genius.collections.raw import embedded_jpeg
@@ -97,8 +97,13 @@ def open_image(
         if image.width * image.height > MAX_FULL:
             image.draft(None, (image.width // 2, image.height // 2))
     with _decoding.reserve(image.width * image.height), _image_errors(name):
+        deep = low_bytes(image)
         image.load()
         info, turn = image.info, _turn(image)
+        if deep and source is not image and is_dark(image):
+            low = image_header(source, name, limits)
+            low.tile = deep
+            image = of_both_bytes(image, low)
         image = eight_bits(image)
         image = on_white(_cropped(image if turn is None else image.transpose(turn), part))
         if max_side:

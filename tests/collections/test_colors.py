@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from functools import partial
 from io import BytesIO
 from itertools import product
 
@@ -198,3 +199,40 @@ def test_a_few_odd_numbers_do_not_hide_the_others():
 def test_sixteen_bit_gray_is_scaled_not_clipped_and_its_transparent_gray_becomes_white():
     data = encoded(Image.fromarray(np.array([[0, 257, 300, 32768, 65535]], dtype=np.uint16)), transparency=300)
     assert np.asarray(open_image(data))[0, :, 0].tolist() == [0, 1, 255, 128, 255]
+
+
+def png16(numbers: np.ndarray) -> bytes:
+    """A PNG of 16 bits a colour; numbers (h, w, 3) uint16."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width, _ = numbers.shape
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in numbers)
+    header = struct.pack(">IIBBBBB", width, height, 16, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def tiff16(numbers: np.ndarray, order: str, compression: int = 1) -> bytes:
+    """A TIFF of 16 bits a colour; numbers (h, w, 3) uint16. order: < or >. compression: 1, none, or 8, deflate."""
+    height, width, _ = numbers.shape
+    data = numbers.astype(f"{order}u2").tobytes()
+    data = zlib.compress(data) if compression == 8 else data
+    data += bytes(len(data) % 2)
+    entries = [(256, 3, 1, width), (257, 3, 1, height), (258, 3, 3, 8), (259, 3, 1, compression), (262, 3, 1, 2)]
+    entries += [(273, 4, 1, 14), (277, 3, 1, 3), (278, 3, 1, height), (279, 4, 1, len(data))]
+    directory = struct.pack(f"{order}H", len(entries))
+    for tag, kind, count, value in entries:
+        value = struct.pack(f"{order}HH", value, 0) if (kind, count) == (3, 1) else struct.pack(f"{order}I", value)
+        directory += struct.pack(f"{order}HHI", tag, kind, count) + value
+    mark = b"II*\0" if order == "<" else b"MM\0*"
+    bits = struct.pack(f"{order}HHH", 16, 16, 16)
+    return mark + struct.pack(f"{order}I", 14 + len(data)) + bits + data + directory + bytes(4)
+
+
+@pytest.mark.parametrize("pack", [png16, *(partial(tiff16, order=order, compression=way) for order in "<>" for way in (1, 8))])
+@pytest.mark.parametrize("white", [255, 1023, 4095, 65535])
+def test_colours_of_8_to_12_bits_in_16_are_scaled_by_their_range(pack, white):
+    ramp = np.linspace(0, 1, 40 * 30 * 3).reshape(30, 40, 3)
+    seen = np.asarray(open_image(pack((ramp * white).astype(np.uint16))))
+    assert np.abs(seen - ramp * 255).max() <= 1.5
