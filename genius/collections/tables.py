@@ -27,11 +27,13 @@ KARPATHY = tuple(f"dataset{name}.json" for name in ("", "_flickr8k", "_flickr30k
 SEPARATORS = ",;\t|"  # of a CSV file's cells
 COLUMNS = {  # field -> the names of its columns, the best first
     "image": ["img_path", "image", "file", "image_path", "file_name", "path", "file_path"]
-    + ["img", "image_file", "image_name", "picture", "photo", "image_src", "image_url", "image_link"],
-    "text": ["txt", "text", "caption", "title", "description", "prompt", "sentence", "comment", "alt", "alt_text"],
+    + ["source_file", "img", "image_file", "image_name", "picture", "photo", "image_src", "image_url", "image_link"],
+    "text": ["txt", "text", "caption", "title", "description", "prompt", "sentence", "comment", "alt", "alt_text"]
+    + ["image_description", "caption_abstract"],
     **{field: [field] for field in ("id", "split", "captions", "qa", "attributes")},
 }
 NUMBERED_TEXT = re.compile(rf"({'|'.join(COLUMNS['text'])})\d+")
+GROUP = re.compile(r"(xmp|xmp-dc|iptc|exif|ifd0|composite|file|png):", re.IGNORECASE)  # exiftool's
 TOKEN = re.compile(r"(.+\.\w+)#\d+\t(.+)")  # a line of Flickr8k.token.txt
 MAX_TABLE = 2**26  # bytes of a file that is looked at only because it may be a table
 SAMPLE = 1000  # rows that are looked at to see which pictures they name
@@ -241,8 +243,8 @@ def _recognized(
 
 
 def plain_name(name: str) -> str:
-    """ "Image Path" -> "imagepath" """
-    return re.sub(r"[\s_-]+", "", name.strip().strip("\"'").lower())
+    """ "Image Path" -> "imagepath"; exiftool's "XMP:Description" -> "description" """
+    return re.sub(r"[\s_-]+", "", GROUP.sub("", name.strip().strip("\"'").lower()))
 
 
 def _csv_rows(table: Path, lines: Sequence[tuple[int, str]], notes: list[str]) -> Iterator[Row]:

@@ -230,7 +230,9 @@ def tiff16(numbers: np.ndarray, order: str, compression: int = 1) -> bytes:
     return mark + struct.pack(f"{order}I", 14 + len(data)) + bits + data + directory + bytes(4)
 
 
-@pytest.mark.parametrize("pack", [png16, *(partial(tiff16, order=order, compression=way) for order in "<>" for way in (1, 8))])
+@pytest.mark.parametrize(
+    "pack", [png16, *(partial(tiff16, order=order, compression=way) for order in "<>" for way in (1, 8))]
+)
 @pytest.mark.parametrize("white", [255, 1023, 4095, 65535])
 def test_colours_of_8_to_12_bits_in_16_are_scaled_by_their_range(pack, white):
     ramp = np.linspace(0, 1, 40 * 30 * 3).reshape(30, 40, 3)

@@ -208,6 +208,7 @@ def test_texts_are_said_to_be_kept_only_where_they_are(tmp_path):
             json.dumps({f"{n}.png8": {"filename": f"{n}.png", "text": f"Vase {n}", "regions": [{}]} for n in "01"}),
         ),
         ("Flickr8k.token.txt", "0.png#0\tVase 0\n0.png#1\tVase 0\n1.png#0\tVase 1\n"),
+        ("all.json", json.dumps([{"SourceFile": f"./{n}.png", "XMP:Description": f"Vase {n}"} for n in (0, 1)])),
         ("t.csv", "image,prompt\n0.png,Vase 0\n1.png,Vase 1\n"),
     ],
 )
