@@ -302,10 +302,11 @@ def _read_captions(folder: Folder, records: list[Record], others: set[str], note
 def _read_tables(folder: Folder, parts: Sequence[Part], notes: list[str]) -> tuple[list[Record], list[Record]]:
     """The records of the images that are there, and of those that are missing."""
     rows, there = list[Record](), set[str]()
-    said: dict[tuple[str, str | None], list[str]] = {}  # of several parts of a split what is noted of the last
+    said: dict[tuple[str | None, ...], list[str]] = {}  # of parts with the same columns what is noted of the last
     for part in parts:
-        said[part.table if part.inside is None else "", part.split] = own = list[str]()
-        rows += _described(folder, part, there, own)
+        rows += _described(folder, part, there, own := list[str]())
+        columns = next((note for note in own if ": image from " in note), "").partition(": ")[2]
+        said[part.table if part.inside is None else "", part.split, columns] = own
     notes += chain.from_iterable(said.values())
     records = _merged(rows, there, notes)
     missing = [record for record in records if record.image not in there]
