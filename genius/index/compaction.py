@@ -57,7 +57,7 @@ def merge_segments(folder: Path, index: Index, rows: np.ndarray, told: Mapping[i
         items.executemany("UPDATE items SET image = ?, source = ? WHERE row = ?", values)
         items.execute(ITEM_KEY)
         if told:
-            items.execute("VACUUM")  # what was said before is in no byte
+            items.execute("VACUUM")  # what was said before is in no byte, whatever the build of SQLite
 
 
 def first_to_merge(segments: Sequence[int]) -> int:
