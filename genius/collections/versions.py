@@ -14,7 +14,7 @@ from scipy.spatial import KDTree
 
 SIDE = 32  # pixels of a small picture
 PARTS, FINE = 4, 4  # parts a side; pixels a side of a square whose mean is no detail
-NEAREST = 4  # mean difference of the brightness of parts, up to 255, of pictures that are compared
+NEAREST = 4  # mean difference of the brightness of parts, up to 255
 MOST_DIFFERENT = 24  # of two pixels of 16 × 16, in one colour
 SAME_DETAIL = 0.96  # correlation of what pixels have beyond the mean around them
 
@@ -33,7 +33,9 @@ def are_versions(picture: np.ndarray, others: np.ndarray) -> np.ndarray:
     differences = _means(both[1:] - both[0], 2)
     detail = (both - _means(both, FINE).repeat(FINE, 1).repeat(FINE, 2)).reshape(len(both), -1)
     detail /= np.maximum(np.linalg.norm(detail, axis=1, keepdims=True), SIDE)
-    near = np.abs(differences).max((1, 2, 3)) <= MOST_DIFFERENT
+    parts = _brightness(both)
+    near = np.abs(parts[1:] - parts[0]).mean(1) <= NEAREST
+    near &= np.abs(differences).max((1, 2, 3)) <= MOST_DIFFERENT
     return near & (detail[1:] @ detail[0] >= SAME_DETAIL)
 
 
@@ -44,7 +46,7 @@ def originals(pictures: Sequence[np.ndarray], sizes: Sequence[tuple[int, ...]]) 
     """
     order = sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)
     pixels = np.stack(pictures)
-    points = _means(pixels, SIDE // PARTS).mean(3).reshape(-1, PARTS**2)
+    points = _brightness(pixels)
     tree, found = KDTree(points), np.arange(len(pixels))
     is_free = np.ones(len(pixels), dtype=bool)
     for number in order:
@@ -55,6 +57,11 @@ def originals(pictures: Sequence[np.ndarray], sizes: Sequence[tuple[int, ...]]) 
             versions = near[are_versions(pixels[number], pixels[near])]
             found[versions], is_free[versions] = number, False
     return found.tolist()
+
+
+def _brightness(pixels: np.ndarray) -> np.ndarray:
+    """(n, s, s, 3) -> (n, PARTS²): of the parts."""
+    return _means(pixels, SIDE // PARTS).mean(3).reshape(-1, PARTS**2)
 
 
 def _means(pixels: np.ndarray, side: int) -> np.ndarray:

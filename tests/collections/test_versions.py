@@ -120,3 +120,10 @@ def test_versions_are_those_of_comparing_all_pictures(seed):
 def test_pictures_of_one_colour_are_no_versions():
     shades = [small(Image.new("RGB", (9, 9), (shade, 0, 0))) for shade in (7, 7, 8)]
     assert originals(shades, [(81,)] * 3) == [0, 1, 2]
+
+
+def test_a_brighter_or_a_cropped_picture_is_another():
+    photo = photograph(0)
+    others = [photo.point(lambda value: value + 8), photo.crop((6, 6, 234, 174))]
+    assert originals([small(each) for each in (photo, *others)], [(3,), (2,), (1,)]) == [0, 1, 2]
+    assert not are_versions(small(photo), np.stack([small(each) for each in others])).any()
