@@ -60,8 +60,9 @@ def nearest_items(engine: Engine, row: int, k: int) -> tuple[np.ndarray, np.ndar
         codes = torch.from_numpy(index.codes([row]).astype(np.int64)).to(engine.device)  # (1, M)
         z = engine.batcher.call(lambda: engine.quantizer.decode(codes))
         query = EncodedQueries(None, torch.from_numpy(vector), z)
-        ranked = engine.retrieve(query, APPROXIMATE).ranked
-        cosines, rows = ranked.cosines[0], ranked.rows[0]
+        rows = engine.retrieve(query, APPROXIMATE).ranked.rows[0]
+        rows = rows[rows >= 0]  # −1: fewer were found
+        cosines = np.asarray(index.embeddings[rows], dtype=np.float32) @ vector[0]
     others = (rows != row) & (rows >= 0)
     return cosines[others][:k], rows[others][:k]
 
