@@ -48,7 +48,7 @@ from genius.trie.ids import IDTable, pack
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
 SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
-KIND = np.dtype(  # of a new item; content: see content_hash; row: of the indexed item that it replaces, or −1
+KIND = np.dtype(  # of a new item; content: see _content; row: of the indexed item that it replaces, or −1
     [("modality", np.uint8), ("pictured", np.bool_), ("content", np.uint64), ("row", np.int64)]
 )
 MERGE_AT = 8  # segments; with so many, adding merges small ones
@@ -134,21 +134,22 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
     Raises UserError if the run cannot be changed, or the source cannot be read.
     """
     with changing(run, models) as (opened, index):
-        source = read(next_dataset(opened, index))
-        new = find_new_items(index, source, replaces)
+        sources = opened.manifest.get("sources", ())  # datasets of the run, which may not be indexed yet
+        source = read(max(index.last_dataset() + 1, len(sources)))
+        new = _find_new_items(index, source, replaces)
         complaints: list[str] = []
         if not len(new.kinds):
             remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
         models.encoder.check()
-        files = encode(opened, source, new, models, complaints, run / FEATURE_FOLDER)
+        files = _encode(opened, source, new, models, complaints)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
         readable, embedding = files.arrays["masks"][:, 0] | ~new.kinds["pictured"], files.arrays["embedding"]
         stays = np.ones(index.n, dtype=bool)
         stays[new.kinds["row"][readable & (new.kinds["row"] >= 0)]] = False
         copies = np.zeros(len(codes), dtype=bool)
-        copies[readable] = find_copies(
+        copies[readable] = _find_copies(
             index,
             np.flatnonzero(stays),
             codes[readable],
@@ -170,7 +171,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
                 stays=stays,
             )
         elif replaced:
-            publish(opened, index, stays)
+            _publish(opened, index, stays)
         remove_folder(files.folder)
         copied = islice(compress(new.items(source), copies), MAX_EXAMPLES)
         return Added(
@@ -199,7 +200,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         if not stays.any():
             raise UserError("no item would be left; an index needs at least one")
         if not stays.all():
-            publish(opened, index, stays)
+            _publish(opened, index, stays)
         return Removed(int((~stays).sum()), unknown)
 
 
@@ -218,7 +219,7 @@ def describe(run: Path, items: Iterable[Item]) -> int:
                 if (item.source, item.image) != (indexed.source, indexed.image):
                     told[row] = item
         if told:
-            publish(opened, index, np.ones(index.n, dtype=bool), told=told)
+            _publish(opened, index, np.ones(index.n, dtype=bool), told=told)
         return len(told)
 
 
@@ -230,13 +231,8 @@ def compact(run: Path) -> bool:
     with changing(run) as (opened, index):
         if index.config.segments == (index.n,):
             return False
-        publish(opened, index, np.ones(index.n, dtype=bool), merged=0)
+        _publish(opened, index, np.ones(index.n, dtype=bool), merged=0)
         return True
-
-
-def next_dataset(run: Run, index: Index) -> int:
-    """A dataset number that no id has: neither of the index nor of the run's sources, which may not be indexed yet."""
-    return max(index.last_dataset() + 1, len(run.manifest.get("sources", ())))
 
 
 @contextmanager
@@ -280,23 +276,12 @@ def append(
         added, _ = write_segment(segment, items, embeddings, features, image_path, run.settings.index.thumbnail_side)
         return StoredRows(pack(codes, index.code_sizes), added, distances)
 
-    extend(run, index, write, trained, stays)
-
-
-def extend(
-    run: Run,
-    index: Index,
-    write: Callable[[Path], "StoredRows"],
-    trained: bool = False,
-    stays: np.ndarray | None = None,
-) -> None:
-    """As `append`, with a segment that `write` fills."""
-    segments = publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
+    segments = _publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
     if len(segments) > MERGE_AT:  # to keep their number, and so that of open files, small
         try:
             grown = Index.load(run.folder(PART))
             grown.lease.release()
-            publish(run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments))
+            _publish(run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments))
         except UserError as error:  # the added items stay
             logging.getLogger(__name__).warning("the segments were not merged: %s", error)
 
@@ -309,7 +294,7 @@ class StoredRows(NamedTuple):
     distances: np.ndarray
 
 
-def publish(
+def _publish(
     run: Run,
     index: Index,
     stays: np.ndarray,
@@ -392,7 +377,7 @@ class NewItems:
         return compress(source.items(), self.fresh)
 
 
-def find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems:
+def _find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems:
     """replaces: what has changed counts as new."""
     fresh: list[bool] = []
     kinds: list[tuple[Modality, bool, int, int]] = []
@@ -412,15 +397,15 @@ def find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems
             changed += [item.id for item, _, _ in compress(known, differs)]
         fresh += is_new.tolist()
         for item, row in compress(zip(chunk, rows.tolist(), strict=True), is_new):
-            kinds.append((item.modality, item.image is not None, content_hash(item), row))
-            digest.update(f"{item.id} {_image_state(source, item.image)} {content_hash(item)}\n".encode())
+            kinds.append((item.modality, item.image is not None, _content(item), row))
+            digest.update(f"{item.id} {_image_state(source, item.image)} {_content(item)}\n".encode())
     skipped = len(fresh) - len(kinds)
     return NewItems(fresh, np.array(kinds, dtype=KIND), skipped, tuple(changed), digest.hexdigest())
 
 
 def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: Item) -> bool:
     """Whether an item has the text and the picture of the indexed one, as its thumbnail shows it."""
-    if content_hash(item) != content_hash(indexed):
+    if _content(item) != _content(indexed):
         return False
     known = index.thumbnail(row) if item.image is not None else None
     if known is None:
@@ -449,19 +434,19 @@ def _image_state(source: ItemSource, image: str | None) -> str:
     return f"{image} {state.st_size} {state.st_mtime_ns}"
 
 
-def content_hash(item: Item) -> int:
+def _content(item: Item) -> int:
     """Equal for equal modality and text."""
     return int.from_bytes(hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest())
 
 
-def encode(
-    run: Run, source: ItemSource, new: NewItems, models: Models, complaints: list[str], folder: Path
-) -> FeatureFiles:
-    """Features of the m new items, also fused; kept in the folder until they are added.
+def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complaints: list[str]) -> FeatureFiles:
+    """Features of the m new items, also fused; kept in the run until they are added.
 
     complaints: gets a sentence for each unreadable image.
     """
-    files = FeatureFiles.create(folder, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}")
+    files = FeatureFiles.create(
+        run.path / FEATURE_FOLDER, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
+    )
     files.fill(
         models.encoder,
         (EncoderInput(item.image, [item.text]) for item in new.items(source)),
@@ -482,7 +467,7 @@ def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: 
         return None
 
 
-def find_copies(
+def _find_copies(
     index: Index, kept: np.ndarray, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray
 ) -> np.ndarray:
     """(m,) bool: whether one of the kept rows (k,) of the index or an earlier new item is the same.
@@ -494,7 +479,7 @@ def find_copies(
     def content(rows: np.ndarray) -> np.ndarray:
         indexed, hashes = rows < len(kept), np.empty(len(rows), dtype=np.uint64)
         hashes[~indexed] = contents[rows[~indexed] - len(kept)]
-        hashes[indexed] = [content_hash(item) for item in index.items(kept[rows[indexed]])]
+        hashes[indexed] = [_content(item) for item in index.items(kept[rows[indexed]])]
         return hashes
 
     rows = np.concatenate([kept, np.arange(index.n, index.n + len(codes))])
