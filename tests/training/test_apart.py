@@ -10,7 +10,7 @@ from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
 from genius.models.encoder import Encoder
 from genius.run import Run
-from genius.schema import Query
+from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
 from tests.training.tiny import TINY, arguments, train_stage
 from tests.training.tiny_towers import INSTRUCTIONS, locked_settings
@@ -71,8 +71,8 @@ def test_an_instruction_changes_the_fused_feature_and_not_the_embedding(engine):
     torch.testing.assert_close(encoded.embeddings[0], alone, atol=1e-5, rtol=1e-5)
 
 
-def test_a_search_finds_the_same_text(engine):
-    (result,) = engine.search([Query("red on blue", instruction=INSTRUCTIONS[0])])
+def test_by_cosine_a_search_finds_the_same_text(engine):
+    (result,) = engine.search([Query("red on blue", instruction=INSTRUCTIONS[0])], SearchOptions(order="cosine"))
     assert result.hits[0].item.text == "red on blue" and result.hits[0].cosine > 0.99
 
 
