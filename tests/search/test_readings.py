@@ -108,9 +108,7 @@ def test_results_are_different_things(engine, monkeypatch):
 
 def test_candidates_are_selected_by_place_and_padded():
     ranked = RankedCandidates(
-        np.array([[5, 6, 7], [8, 9, -1]]),
-        np.array([[1, 2, 3], [4, 5, -1]]),
-        np.array([[1, 2, 3], [1, 2, 0]]),
+        np.array([[5, 6, 7], [8, 9, -1]]), np.array([[1, 2, 3], [4, 5, -1]]), np.array([[1, 2, 3], [1, 2, 0]])
     )
     chosen = ranked.select([[0, 2], [1]])
     assert chosen.rows.tolist() == [[5, 7], [9, -1]] and chosen.ids.tolist() == [[1, 3], [5, -1]]

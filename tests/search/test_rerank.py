@@ -176,9 +176,7 @@ def engine(tmp_path_factory):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("modality", [None, Modality.TEXT])
-def test_the_order_is_that_of_fused_features_computed_one_by_one(
-    engine, mode, modality, monkeypatch
-):
+def test_the_order_is_that_of_fused_features_computed_one_by_one(engine, mode, modality, monkeypatch):
     monkeypatch.setattr("genius.search.candidates.SCANNED", 9)
     encoded = engine.encode(ASKED)
     options = SearchOptions(beams=5, k=9, mode=mode, modality=modality)
@@ -205,9 +203,7 @@ def test_what_was_found_can_be_ordered_in_every_way_without_another_search(engin
 
 
 def test_hits_carry_both_similarities_and_the_result_names_the_order(engine):
-    by_order = {
-        order: engine.search(ASKED[0], SearchOptions(beams=8, k=4, order=order)) for order in ORDERS
-    }
+    by_order = {order: engine.search(ASKED[0], SearchOptions(beams=8, k=4, order=order)) for order in ORDERS}
     assert [result.order for result in by_order.values()] == list(ORDERS)
     for name, result in by_order.items():
         for hit in result.hits:
@@ -224,9 +220,7 @@ def test_an_index_without_fused_features_has_the_published_order(engine, tmp_pat
     options = SearchOptions(beams=8, k=9)
     plain = engine.search(ASKED, replace(options, order="cosine"))
     today = without.search(ASKED, options)
-    assert [[hit.item.id for hit in one.hits] for one in plain] == [
-        [hit.item.id for hit in one.hits] for one in today
-    ]
+    assert [[hit.item.id for hit in one.hits] for one in plain] == [[hit.item.id for hit in one.hits] for one in today]
     assert all(hit.fused is None for one in today for hit in one.hits)
     with pytest.raises(UserError, match="keeps no fused features; choose cosine"):
         without.search(ASKED, replace(options, order="fused"))
