@@ -63,6 +63,7 @@ def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
 
 def test_a_line_says_what_became_of_the_files_of_each_kind(ask, served, photo, tmp_path, monkeypatch):
     monkeypatch.setattr("genius.collections.listing.SUFFIXES", (".jpg",))  # whether or not pillow-heif is installed
+    monkeypatch.setattr("genius.collections.listing.READABLE", frozenset(["JPEG"]))
     (damaged := tmp_path / "damaged.jpg").write_bytes(photo.read_bytes()[:99])
     (phone := tmp_path / "phone.heic").write_bytes(b"0000ftypheic")
     files = [uploaded(served, photo, "new.jpg"), uploaded(served, phone, phone.name)]
