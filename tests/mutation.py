@@ -95,7 +95,7 @@ class Mutant:
     def tree(self) -> tuple[ast.Module, str]:
         """The mutated module, and the change in words."""
         mutator = Mutator(self.site)
-        tree = mutator.visit(ast.parse(self.file.read_text()))
+        tree = mutator.visit(ast.parse(self.file.read_text(encoding="utf-8")))
         return ast.fix_missing_locations(tree), f"{self.file.relative_to(ROOT)}:{mutator.change}"
 
 
@@ -112,7 +112,7 @@ def mutants_of(name: str) -> list[Mutant]:
     mutants = []
     for module, file in modules_in(name):
         counter = Mutator()
-        counter.visit(ast.parse(file.read_text()))
+        counter.visit(ast.parse(file.read_text(encoding="utf-8")))
         mutants += [Mutant(module, file, site) for site in range(counter.sites)]
     if not mutants:
         raise SystemExit(f"{name} is not a module or package with code")

@@ -29,13 +29,13 @@ def name(file: Path) -> str:
 
 
 def blocks(readme: Path, language: str | None = None) -> list[Block]:
-    every = [Block(readme, *match.groups()) for match in FENCE.finditer(readme.read_text())]
+    every = [Block(readme, *match.groups()) for match in FENCE.finditer(readme.read_text(encoding="utf-8"))]
     return [block for block in every if language in (None, block.language)]
 
 
 def prose(readme: Path) -> str:
     """A README without its fenced blocks."""
-    return FENCE.sub("", readme.read_text())
+    return FENCE.sub("", readme.read_text(encoding="utf-8"))
 
 
 def commands(readme: Path) -> list[str]:

@@ -148,11 +148,13 @@ def test_a_host_that_sets_gradios_variables_needs_no_arguments(monkeypatch):
 
 
 def test_the_readme_configures_a_space_that_runs_this_app():
-    _, configuration, _ = (ROOT / "README.md").read_text().split("---\n", 2)
+    _, configuration, _ = (ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     fields = dict(line.split(": ", 1) for line in configuration.splitlines())
     assert (ROOT / fields["app_file"]).is_file() and fields["sdk"] == "gradio"
     (gradio,) = [
-        line.split("#")[0] for line in (ROOT / "requirements.txt").read_text().splitlines() if "gradio" in line
+        line.split("#")[0]
+        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if "gradio" in line
     ]
     assert Requirement(gradio).specifier.contains(fields["sdk_version"]) and fields["colorFrom"] and fields["colorTo"]
 

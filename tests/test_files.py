@@ -80,7 +80,7 @@ def test_what_another_process_is_writing_stays(tmp_path):
         write_text(tmp_path / "report.json", "ours")
         theirs.write_text("theirs")
         theirs.rename(tmp_path / "report.json")
-    assert (tmp_path / "report.json").read_text() == "theirs" and len(list(tmp_path.iterdir())) == 1
+    assert (tmp_path / "report.json").read_text(encoding="utf-8") == "theirs" and len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_folder_whose_deletion_was_killed_is_gone_and_its_rest_is_deleted_next_time(tmp_path, monkeypatch):

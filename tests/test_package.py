@@ -13,7 +13,7 @@ from genius.__main__ import main
 from genius.commands import SUBCOMMANDS, program, started
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SEARCH = """
 import sys
 import genius
@@ -91,7 +91,7 @@ def test_the_help_of_a_command_says_the_name_under_which_it_was_called(name, cap
 
 
 def test_requirements_are_those_of_the_package_and_its_extras():
-    listed = (ROOT / "requirements.txt").read_text().splitlines()
+    listed = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     extras = PROJECT["optional-dependencies"]
     wanted = [each for name, extra in extras.items() if name != "heic" for each in extra]
     declared = [*PROJECT["dependencies"], *wanted]
@@ -102,7 +102,7 @@ def test_wherever_torch_comes_from_the_index_for_cpus_torchvision_does_too():
     """That of PyPI needs the CUDA libraries of PyPI's torch, or it cannot be imported."""
     workflows = (ROOT / ".github/workflows").glob("*.yml")
     for file in (ROOT / "README.md", *workflows):
-        installs = re.findall(r"pip install (.*) --index-url \S+/whl/cpu\b", file.read_text())
+        installs = re.findall(r"pip install (.*) --index-url \S+/whl/cpu\b", file.read_text(encoding="utf-8"))
         assert installs == ["torch torchvision"], file
     declared = {re.split(r"\W", requirement)[0] for requirement in PROJECT["dependencies"]}
     assert {"torch", "torchvision"} <= declared

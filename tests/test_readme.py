@@ -200,7 +200,7 @@ def test_every_readme_is_found_from_the_front_page_and_every_package_is_on_its_m
         todo += [file for file in linked if file.name == "README.md" and file not in reached]
     assert reached == set(READMES)
     packages = [f"genius/{file.parent.name}" for file in (ROOT / "genius").glob("*/__init__.py")]
-    assert not [package for package in packages if f"({package}" not in FRONT.read_text()]
+    assert not [package for package in packages if f"({package}" not in FRONT.read_text(encoding="utf-8")]
 
 
 def test_the_front_page_begins_with_the_two_commands():
@@ -218,6 +218,6 @@ def test_a_tab_is_an_entry_in_the_list_of_tabs(monkeypatch):
     assert labels == [entry.label for entry in page_module.TABS.values()] and labels[-1] == "Notes"
     assert any(component["props"].get("elem_id") == "notes" for component in components)
     assert "'notes'" in page_head()  # the addresses that lead to it
-    contributing = FRONT.read_text().partition("## Contributing")[2]
+    contributing = FRONT.read_text(encoding="utf-8").partition("## Contributing")[2]
     assert "`TABS` of `genius/ui/page.py`" in contributing
     assert "`STAGES` of `training/stage.py`" in contributing  # tests/training/test_stage.py adds one

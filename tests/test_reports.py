@@ -65,7 +65,7 @@ def test_saving_writes_what_loading_reads_at_full_precision(tmp_path):
     exact = replace(REPORT, tables=[replace(TABLE, rows=[["a", 1 / 3, 0.1 + 0.2, 2**60]])])
     exact.save(tmp_path / "reports" / "speed.json")
     assert Report.load(tmp_path / "reports" / "speed.json") == exact
-    assert (tmp_path / "reports" / "speed.md").read_text() == exact.to_markdown()
+    assert (tmp_path / "reports" / "speed.md").read_text(encoding="utf-8") == exact.to_markdown()
 
 
 def test_saving_prints_before_it_writes(tmp_path, capsys):
@@ -141,4 +141,4 @@ def test_the_version_names_the_commit_and_the_parts(tmp_path, monkeypatch):
 @pytest.mark.parametrize("file", sorted(Path("assets").glob("[pt]*/reports/*.json")), ids=lambda file: file.stem)
 def test_the_shipped_reports_are_reports_and_their_markdown_shows_them(file):
     report = Report.load(file)
-    assert file.with_suffix(".md").read_text() == report.to_markdown()
+    assert file.with_suffix(".md").read_text(encoding="utf-8") == report.to_markdown()

@@ -29,12 +29,12 @@ def run(tmp_path) -> Run:
 
 def test_a_published_part_is_found_again_with_its_files(run):
     again = Run(run.path)
-    assert (again.folder("fusion") / "model.safetensors").read_text() == "fusion"
+    assert (again.folder("fusion") / "model.safetensors").read_text(encoding="utf-8") == "fusion"
     assert again.has("encoder") and not again.has("decoder")
 
 
 def test_a_failing_writer_leaves_the_run_as_it_was(run):
-    before = (run.path / "manifest.json").read_text()
+    before = (run.path / "manifest.json").read_text(encoding="utf-8")
 
     def failing(folder):
         (folder / "model.safetensors").write_text("half")
@@ -42,7 +42,7 @@ def test_a_failing_writer_leaves_the_run_as_it_was(run):
 
     with pytest.raises(OSError, match="disk full"):
         run.publish("encoder", failing)
-    assert (run.path / "manifest.json").read_text() == before
+    assert (run.path / "manifest.json").read_text(encoding="utf-8") == before
     assert not list(run.path.glob(".*.*"))
     assert Run(run.path).folder("fusion").exists()
 
@@ -71,7 +71,7 @@ def test_a_damaged_file_is_refused_by_name_and_publishing_again_repairs_it(run, 
     with pytest.raises(UserError, match="model.safetensors"):
         Run(run.path).folder("encoder")
     run.publish("encoder", write("encoder"))
-    assert Run(run.path).folder("fusion").exists() and file.read_text() == "encoder"
+    assert Run(run.path).folder("fusion").exists() and file.read_text(encoding="utf-8") == "encoder"
 
 
 @pytest.mark.parametrize("part", ["encoder", "fusion"])
@@ -97,7 +97,7 @@ def test_files_in_subfolders_are_published_and_checked_too(run):
 
     run.publish("encoder", write_nested)
     folder = Run(run.path).folder("encoder")
-    assert (folder / "text" / "tokenizer.json").read_text() == "words"
+    assert (folder / "text" / "tokenizer.json").read_text(encoding="utf-8") == "words"
     (folder / "text" / "tokenizer.json").write_text("other")
     with pytest.raises(UserError, match="text/tokenizer.json is not the file that training wrote"):
         Run(run.path).folder("encoder")
@@ -164,7 +164,7 @@ def test_a_folder_that_somebody_reads_stays_until_a_later_change(run):
     old = run.folder("encoder")
     lock = ReadLock(old)
     run.publish("encoder", write("another encoder"))
-    assert (old / "model.safetensors").read_text() == "encoder"
+    assert (old / "model.safetensors").read_text(encoding="utf-8") == "encoder"
     lock.release()
     run.publish("encoder", write("a third encoder"))
     assert not old.exists() and len(list(run.path.glob("encoder-*"))) == 1
@@ -196,10 +196,10 @@ def test_a_version_made_from_what_was_replaced_meanwhile_is_refused(run, part):
     run.publish("index", write("index"), ("encoder",))
     early = Run(run.path)
     Run(run.path).publish(part, write("trained again"))
-    before = (run.path / "manifest.json").read_text()
+    before = (run.path / "manifest.json").read_text(encoding="utf-8")
     with pytest.raises(UserError, match=f"another process has published a new {part} .* nothing was changed"):
         early.replace("index", write("one item more"))
-    assert (run.path / "manifest.json").read_text() == before and not list(run.path.glob(".*.*"))
+    assert (run.path / "manifest.json").read_text(encoding="utf-8") == before and not list(run.path.glob(".*.*"))
     assert len(list(run.path.glob("index-*"))) == 1
 
 
@@ -228,7 +228,10 @@ def test_a_full_or_protected_disk_is_one_sentence_and_the_run_stays_as_it_was(ru
 
 def test_not_a_number_becomes_null_in_json_and_is_refused_in_a_manifest(run):
     write_json(run.path / "report.json", {"loss": [float("nan"), 1.5, float("inf")], "n": (1, None)})
-    assert json.loads((run.path / "report.json").read_text()) == {"loss": [None, 1.5, None], "n": [1, None]}
+    assert json.loads((run.path / "report.json").read_text(encoding="utf-8")) == {
+        "loss": [None, 1.5, None],
+        "n": [1, None],
+    }
     (run.path / "manifest.json").write_text('{"format": 1, "parts": {}, "seconds": NaN}')
     with pytest.raises(UserError, match="manifest.json is not a run manifest .expected value at line 1 column 39"):
         Run(run.path)

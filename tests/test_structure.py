@@ -42,7 +42,7 @@ def imported(file: Path) -> frozenset[str]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -123,7 +123,7 @@ def test_the_page_needs_no_module_of_the_evaluation():
 
 def test_every_command_ends_with_a_sentence_on_an_error_of_its_user():
     for file in CODE:
-        _, main, started = file.read_text().partition('if __name__ == "__main__":')
+        _, main, started = file.read_text(encoding="utf-8").partition('if __name__ == "__main__":')
         handed_on = file in (ROOT / "app.py", ROOT / "genius/__main__.py")
         assert not main or handed_on or re.search(r"(exit_on_user_error|run_alone|stage_command)\(", started), file
 
@@ -131,7 +131,7 @@ def test_every_command_ends_with_a_sentence_on_an_error_of_its_user():
 def test_no_two_classes_have_one_name():
     files_of = defaultdict(list)
     for file in CODE:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
                 files_of[node.name].append(str(file.relative_to(ROOT)))
     assert {name: files for name, files in files_of.items() if len(files) > 1} == {}

@@ -97,7 +97,7 @@ class Checkpoints:
 
     def _state(self) -> dict[str, Any]:
         file = self.folder / "state.json"
-        return json.loads(file.read_text()) if file.exists() else {}
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
     def clear(self) -> None:
         """Delete the checkpoints of a published stage."""

@@ -115,7 +115,7 @@ def training_collection(root: Path, settings: Settings, run: Run) -> Collection:
     pictures = settings.encoder.locked.class_pictures
     if not pictures:
         return Collection(root)
-    model = json.loads((run.folder("encoder") / "config.json").read_text())["model"]
+    model = json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))["model"]
     return with_classes(Collection(root), model, pictures)
 
 

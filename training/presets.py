@@ -45,12 +45,12 @@ def photo_run() -> Run:
 
 def embedding_dim(run: Run) -> int:
     """Dimension of the embeddings of the run's encoder."""
-    return json.loads((run.folder("encoder") / "config.json").read_text())["model"]["embed_dim"]
+    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8"))["model"]["embed_dim"]
 
 
 def reads_apart(run: Run) -> bool:
     """Whether the run's encoder reads instructions apart from texts."""
-    return json.loads((run.folder("encoder") / "config.json").read_text()).get("apart", False)
+    return json.loads((run.folder("encoder") / "config.json").read_text(encoding="utf-8")).get("apart", False)
 
 
 def settings_for(settings: Settings, dim: int, items: int, pairs: int, apart: bool = False) -> Settings:

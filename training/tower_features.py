@@ -134,7 +134,7 @@ def known_features(
         folder = run.path / "towers" / kind
         if not (folder / NAMES).is_file():
             continue
-        names = json.loads((folder / NAMES).read_text())
+        names = json.loads((folder / NAMES).read_text(encoding="utf-8"))
         try:
             files = FeatureFiles.finished(folder, source_of(encoder, kind, names, collection, settings, seed))
         except UserError:  # of another tower or other inputs

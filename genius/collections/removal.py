@@ -97,7 +97,7 @@ def _items(collection: Collection) -> Iterator[Item]:
 def remembered(folder: Path) -> set[str]:
     """The checksums of what was removed from the collections in a folder."""
     file = folder / REMOVED
-    return set(file.read_text().split()) if file.exists() else set()
+    return set(file.read_text(encoding="utf-8").split()) if file.exists() else set()
 
 
 def remember(folder: Path, contents: Iterable[str]) -> None:

@@ -372,4 +372,4 @@ def batched(values: Iterable, size: int) -> Iterator[list]:
 def read_progress(folder: Path) -> dict[str, Any]:
     """The content of progress.json; empty if there is none."""
     file = folder / "progress.json"
-    return json.loads(file.read_text()) if file.exists() else {}
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

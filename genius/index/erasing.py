@@ -78,7 +78,7 @@ def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
 
 def _names(ids: set[str], is_said: Callable[[str], bool], names: Path) -> Change | None:
     """What is to be written in place of the names in a folder; None: they mention nothing that is removed."""
-    before = json.loads((names / FILE_OF_NAMES).read_text())
+    before = json.loads((names / FILE_OF_NAMES).read_text(encoding="utf-8"))
     lost = {word for word in set(chain(*before["words"])) if is_said(word)}
     after = before | {
         "words": [[word for word in words if word not in lost] for words in before["words"]],
@@ -89,7 +89,11 @@ def _names(ids: set[str], is_said: Callable[[str], bool], names: Path) -> Change
 
 def _maps(ids: set[str], texts: set[str], maps: Path) -> Change | None:
     """As `_names`. Raises UserError if no item of the maps is left."""
-    queries, keys, places = json.loads((maps / QUERIES).read_text()), np.load(maps / KEYS), np.load(maps / PLACES)
+    queries, keys, places = (
+        json.loads((maps / QUERIES).read_text(encoding="utf-8")),
+        np.load(maps / KEYS),
+        np.load(maps / PLACES),
+    )
     stays = ~np.isin(keys, [id_key(id) for id in ids if ID.fullmatch(id)])
     answers = [[id for id in ids_ if id not in ids] for ids_ in queries["answers"]]
     asked = np.array([bool(found) and text not in texts for found, text in zip(answers, queries["text"], strict=True)])

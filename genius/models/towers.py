@@ -197,7 +197,7 @@ def _pooler(source: str, local: bool) -> str:
     """open_clip's name of the pooling that a sentence encoder was trained with; the mean where nothing says so."""
     try:
         file = Path(source) / POOLING if local else Path(hf_hub_download(source, POOLING))
-        settings = json.loads(file.read_text())
+        settings = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, EntryNotFoundError):
         settings = {}
     return next((pooler for setting, pooler in POOLERS.items() if settings.get(setting)), "mean_pooler")

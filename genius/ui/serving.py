@@ -274,9 +274,9 @@ def page_head() -> str:
     common = UI_FOLDER / "common/style.css"
     styles = [common, *sorted(set(UI_FOLDER.glob("*/*.css")) - {common})]
     return (
-        "".join(f"<style>{file.read_text()}</style>" for file in styles)
+        "".join(f"<style>{file.read_text(encoding='utf-8')}</style>" for file in styles)
         + f"<script>const TAB_NAMES = {[*TABS]};</script>"
-        + "".join(f"<script>{(UI_FOLDER / file).read_text()}</script>" for file in SCRIPTS)
+        + "".join(f"<script>{(UI_FOLDER / file).read_text(encoding='utf-8')}</script>" for file in SCRIPTS)
         + f'<link rel="prefetch" as="script" href="{PLOTLY_ADDRESS}">'
     )  # while nothing else is to be done
 

@@ -98,7 +98,7 @@ def test_images_that_cannot_be_read_are_left_out_of_a_folder_without_a_table(tmp
         "images/photos/2.png",
     }
     assert "2 files: unreadable; the first: " in str(row) and "1.png is not a readable PNG" in str(row)
-    assert (tmp_path / "built" / "files.tsv").read_text().count("unreadable") == 2
+    assert (tmp_path / "built" / "files.tsv").read_text(encoding="utf-8").count("unreadable") == 2
     for name in ("0.png", "2.png"):
         (folder / name).unlink()
     with pytest.raises(UserError, match="1.png is not a readable PNG"):

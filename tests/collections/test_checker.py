@@ -60,7 +60,7 @@ def another(file, line):
 
 def encode(file, write):
     """The same text in other bytes."""
-    return lambda root: (root / file).write_bytes(write((root / file).read_text()))
+    return lambda root: (root / file).write_bytes(write((root / file).read_text(encoding="utf-8")))
 
 
 FAULTS = {  # what is done to the collection, and the problem that must be the only one; others are in faults.tsv

@@ -53,7 +53,7 @@ def test_every_file_is_accounted_for(tmp_path):
     ):
         assert words in said, said
     assert HEIC or "pip install pillow-heif" in said
-    assert len((tmp_path / "built/files.tsv").read_text().splitlines()) == 14
+    assert len((tmp_path / "built/files.tsv").read_text(encoding="utf-8").splitlines()) == 14
 
 
 def test_each_kind_of_unreadable_file_is_said_with_what_to_do():
@@ -384,7 +384,11 @@ def test_the_check_reports_pictures_and_texts_that_no_pool_holds(tmp_path):
     said = "".join(map(str, Checker(tmp_path / "built").findings()))
     assert "that were read" not in said
     for file in (tmp_path / "built/cand_pool").rglob("*.jsonl"):
-        lines = [line for line in file.read_text().splitlines(True) if "b.png" not in line and "three" not in line]
+        lines = [
+            line
+            for line in file.read_text(encoding="utf-8").splitlines(True)
+            if "b.png" not in line and "three" not in line
+        ]
         file.write_text("".join(lines)) if lines else file.unlink()
     said = "".join(map(str, Checker(tmp_path / "built").findings()))
     assert "1 pictures that were read are in no pool" in said and "1 texts that were read are in no pool" in said

@@ -156,7 +156,7 @@ QRELS, TABLE = "qrels/test/mbeir_shapes_task3_test_qrels.txt", "instructions/que
     ],
 )
 def test_a_malformed_line_is_named_by_file_and_line(root, file, line, says):
-    before = (root / file).read_text()
+    before = (root / file).read_text(encoding="utf-8")
     (root / file).write_text(before + line + "\n")
     collection = Collection(root)
     with pytest.raises(LineError, match=rf"{re.escape(file)}:{before.count(chr(10)) + 1}: .*{re.escape(says)}"):

@@ -260,7 +260,7 @@ def test_the_listing_says_where_captions_are_from(tmp_path):
     rows = build([str(folder)], tmp_path / "built")
     said = "\n".join(map(str, rows))
     assert "1 file: caption from IPTC" in said and "1 file: caption from Takeout" in said
-    assert "x\ta.jpg\tcaption from IPTC\t\n" in (tmp_path / "built/files.tsv").read_text()
+    assert "x\ta.jpg\tcaption from IPTC\t\n" in (tmp_path / "built/files.tsv").read_text(encoding="utf-8")
     items = {item.text: item for item in Collection(tmp_path / "built").all_candidates()}
     assert json.loads(items["A tower"].source)["caption from"] == "IPTC"
     assert "1 file: caption from IPTC" in read_item_source(str(folder), 0).notes

@@ -92,4 +92,4 @@ def test_what_was_removed_stays_out_of_a_collection_that_is_built_again(root, tm
     shutil.copy(tmp_path / "shop" / "renamed.png", tmp_path / "others" / "renamed.png")
     build([f"shop={tmp_path / 'others'}"], again)
     assert erase_removed(again) == 2 and mentions(again, b"xylophonist") == []
-    assert (root.parent / REMOVED).read_text().count("\n") == 2
+    assert (root.parent / REMOVED).read_text(encoding="utf-8").count("\n") == 2

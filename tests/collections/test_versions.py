@@ -56,7 +56,7 @@ def test_the_largest_version_is_the_item(folder, tmp_path):
     items = items_of(tmp_path / "built")
     assert sorted(items) == sorted(os.listdir(tmp_path / "built/images/x")) == ["a.png", "e.png", "f.jpg"]
     assert [items[name].get("versions") for name in sorted(items)] == [4, None, None]
-    lines = (tmp_path / "built/files.tsv").read_text().splitlines()
+    lines = (tmp_path / "built/files.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[1:] for line in lines if "version" in line] == [
         [name, "version of another", "a.png"] for name in ("0.webp", "b.jpg", "d.jpg")
     ]

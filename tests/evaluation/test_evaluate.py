@@ -297,7 +297,7 @@ def partly_unknown(collection, tmp_path_factory) -> Collection:
     """Of 0:7 the only answer is no candidate, of 0:11 one of two."""
     root = shutil.copytree(collection.root, tmp_path_factory.mktemp("unknown") / "collection")
     file = root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
-    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    file.write_text(file.read_text(encoding="utf-8").replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
     return Collection(root)
 
 

@@ -47,7 +47,7 @@ def test_a_query_with_positives_of_both_kinds_or_with_none_in_the_index_is_in_ne
     assert len(queries.qrels) == len(queries.encoded.z) == len(queries.cuts) == 12
     other = Collection(shutil.copytree(collection.root, tmp_path / "other"))
     file = other.root / "qrels/test/mbeir_shapes_task0_test_qrels.txt"
-    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0"))
+    file.write_text(file.read_text(encoding="utf-8").replace("0:0 1 0", "0:99 1 0"))
     others = EncodedSplit.read(engine, other, "test", None, 0)
     for asked, present in ((queries, 1), (others, 0)):
         rows = measure(engine, collection, asked, (99,), 7, 0).rows
@@ -80,7 +80,7 @@ def test_fused_features_are_a_column_of_their_own_and_what_is_compared_with_dens
 
 def test_the_command_writes_what_it_prints_and_says_whether_the_decoder_learned_the_added_items(run, tmp_path, capsys):
     run = shutil.copytree(run, tmp_path / "run")
-    manifest = json.loads((run / "manifest.json").read_text())
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     for self_queries in (True, False):
         settings = {"settings": {"decoder": {"self_queries": self_queries}}}
         (run / "manifest.json").write_text(json.dumps(manifest | settings))

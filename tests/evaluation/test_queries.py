@@ -77,7 +77,7 @@ def test_held_out_phrasings_are_used_alone_and_named_where_they_are_missing(coll
 
 def test_a_limit_takes_a_sample_that_the_order_of_the_file_does_not_change(collection, broken, engine):
     file = broken.root / "query/test/mbeir_shapes_task0_test.jsonl"
-    file.write_text("\n".join(reversed(file.read_text().splitlines())) + "\n")
+    file.write_text("\n".join(reversed(file.read_text(encoding="utf-8").splitlines())) + "\n")
     sample, of_reversed = read(collection, engine, limit=2)[0], read(broken, engine, limit=2)[0]
     assert len(sample) == 2 and sample.queries == of_reversed.queries
     assert any(read(collection, engine, limit=2, seed=seed)[0].queries != sample.queries for seed in range(1, 6))
@@ -104,7 +104,7 @@ def test_training_targets_are_the_positives_of_training_queries(collection, engi
 def test_judgments_that_name_unknown_items_are_counted_and_their_queries_stay(collection, broken, engine):
     """Of 0:7 the only answer is unknown, of 0:11 one of two."""
     file = broken.root / QRELS
-    file.write_text(file.read_text().replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
+    file.write_text(file.read_text(encoding="utf-8").replace("0:0 1 0", "0:99 1 0").replace("0:4 1 0", "7:4 1 0"))
     pictures, *others = read(broken, engine)
     assert [query.id for query in pictures.queries] == ["0:3", "0:7", "0:11", "0:15"]
     assert pictures.unknown == 2 and not any(queries.unknown for queries in others)
@@ -124,7 +124,7 @@ def test_qrels_of_another_collection_a_missing_instruction_and_an_empty_split_ar
     with pytest.raises(UserError, match=r"titled has no instruction from text to image,text"):
         read(broken, engine)
     for file in (broken.root / "qrels/test").glob("*"):
-        lines = [line.split() for line in file.read_text().splitlines()]
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
         file.write_text("".join(f"{query} 0 7:{at} 1 {task}\n" for at, (query, *_, task) in enumerate(lines)))
     with pytest.raises(UserError, match="no test query of .* has a positive in the index"):
         read(broken, engine, rows=["shapes"])
@@ -141,7 +141,7 @@ def test_every_phrasing_can_be_chosen_and_a_query_with_fewer_repeats_them(collec
 def test_the_target_modality_is_that_of_a_positive_of_the_queries_own_dataset(engine, broken):
     """The qrels name a pair of another dataset first; the instruction still asks for a picture."""
     file = broken.root / QRELS
-    file.write_text("0:3 0 1:16 1 0\n" + file.read_text())
+    file.write_text("0:3 0 1:16 1 0\n" + file.read_text(encoding="utf-8"))
     found = read(broken, engine)[0]
     assert dict(zip([query.id for query in found.queries], found.instructions, strict=True))["0:3"] in PHRASINGS
 
@@ -203,7 +203,7 @@ def test_items_missing_from_the_index_and_empty_pools_are_refused(collection, br
     with pytest.raises(UserError, match="none of its pools holds exactly the indexed items"):
         read_pools(collection, partly, collection.rows(), "test")
     file = broken.root / UNION.format("test")
-    whole = file.read_text()
+    whole = file.read_text(encoding="utf-8")
     file.write_text(whole.replace('"1:19"', '"1:99"'))
     with pytest.raises(UserError, match="holds items that the index does not"):
         read_pools(broken, engine.index, broken.rows(), "test")

@@ -139,7 +139,7 @@ def test_the_command_prints_and_writes_its_report(run, tmp_path, capsys):
 def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_path):
     copy, other = shutil.copytree(run, tmp_path / "copy"), shutil.copytree(collection.root, tmp_path / "other")
     for file in (other / "cand_pool").rglob("*.jsonl"):
-        file.write_text(file.read_text().replace('"1:', '"2:'))
+        file.write_text(file.read_text(encoding="utf-8").replace('"1:', '"2:'))
     with pytest.raises(UserError, match="holds items that the index does not"):
         main([str(copy), "--collection", str(other), "--device", "cpu"])
     assert not (copy / "reports").exists()
@@ -147,7 +147,7 @@ def test_a_wrong_collection_is_refused_and_writes_nothing(run, collection, tmp_p
 
 def test_a_run_whose_collection_is_gone_asks_for_its_name(collection, tmp_path):
     run = publish_micro_run(tmp_path / "run", collection)
-    manifest = json.loads((run.path / "manifest.json").read_text())
+    manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
     assert collection_of(run.path, None).root == collection.root == collection_of(tmp_path, collection.root).root
     del manifest["collection"]
     for gone in ({"collection": str(tmp_path / "gone")}, {}):

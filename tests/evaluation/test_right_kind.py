@@ -70,7 +70,7 @@ def test_the_kind_of_a_first_code_is_that_of_most_of_its_items():
 def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collection, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     file = copy.root / "instructions/query_instructions.tsv"
-    file.with_name("held_out_instructions.tsv").write_text(file.read_text().replace("ind", "etch"))
+    file.with_name("held_out_instructions.tsv").write_text(file.read_text(encoding="utf-8").replace("ind", "etch"))
     sets = asked(engine, copy, "test", None, 0)
     averages, *by_row = measure(engine, copy, sets, 0)
     assert [len(of_rows) for of_rows in sets.values()] == [3, 3, 2, 3]
@@ -100,7 +100,9 @@ def test_the_tables_agree_with_searches_for_one_query_at_a_time(engine, collecti
 def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(engine, collection, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     file = copy.root / "instructions/query_instructions.tsv"
-    file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "titled" not in line))
+    file.write_text(
+        "".join(line for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if "titled" not in line)
+    )
     for queries in copy.root.glob("query/*/*titled*"):
         queries.unlink()
     sets = asked(engine, copy, "test", None, 0)
@@ -110,7 +112,7 @@ def test_there_are_no_swapped_instructions_where_none_is_for_another_kind(engine
 def test_a_missing_held_out_instruction_is_named(engine, collection, tmp_path):
     copy = Collection(shutil.copytree(collection.root, tmp_path / "copy"))
     usual = copy.root / "instructions" / "query_instructions.tsv"
-    lines = usual.read_text().splitlines(keepends=True)
+    lines = usual.read_text(encoding="utf-8").splitlines(keepends=True)
     usual.with_name("held_out_instructions.tsv").write_text("".join(lines[:2]))
     with pytest.raises(UserError, match=r"has no instruction from .* \(held_out_instructions.tsv"):
         asked(engine, copy, "test", None, 0)

@@ -64,7 +64,7 @@ def test_one_command_times_every_system_and_writes_one_report(run, collection, t
     assert any(title.startswith("The paper's Figure 4") for title in tables)
     assert report.command.startswith("python -m genius.evaluation.speed") and run.name in report.version
     assert len(report.plots) == 2 * 2 + 2 + 1
-    text = (out / "speed.md").read_text()
+    text = (out / "speed.md").read_text(encoding="utf-8")
     assert text == report.to_markdown() and text.strip() in capsys.readouterr().out
     assert sorted(file.name for file in out.iterdir()) == ["speed.json", "speed.md"]
 

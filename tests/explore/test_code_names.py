@@ -115,7 +115,7 @@ def test_saved_names_are_loaded_unchanged(tmp_path):
 def test_files_that_do_not_fit_are_refused_with_the_command_that_makes_new_ones(tmp_path, change):
     save_names(NAMES, tmp_path)
     file = tmp_path / module.FILE
-    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | change))
     with pytest.raises(UserError, match="make them again: python -m training.names"):
         load_names(tmp_path)
 

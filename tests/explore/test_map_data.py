@@ -71,12 +71,12 @@ def cut(folder):
 
 def empty(folder):
     np.save(folder / "keys.npy", np.load(folder / "keys.npy")[:0])
-    queries = len(json.loads((folder / "queries.json").read_text())["id"])
+    queries = len(json.loads((folder / "queries.json").read_text(encoding="utf-8"))["id"])
     np.save(folder / "places.npy", np.load(folder / "places.npy")[:, -queries:])
 
 
 def lengthen(folder):
-    asked = json.loads((folder / "queries.json").read_text())
+    asked = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
     (folder / "queries.json").write_text(json.dumps(asked | {"id": asked["id"] + ["0:9"]}))
 
 

@@ -186,7 +186,7 @@ class Laboratory:
         notes = self.folder / "calls.json"
         ended = self.attempt(name, Plan(action, notes=notes))
         assert ended.status == 0, ended.output
-        return json.loads(notes.read_text())
+        return json.loads(notes.read_text(encoding="utf-8"))
 
 
 class Started:
@@ -214,7 +214,9 @@ class Started:
         deadline = time.monotonic() + SECONDS
         while self.process.is_alive():
             with suppress(OSError):  # it ends meanwhile
-                tasks = [task.read_text() for task in Path(f"/proc/{self.process.pid}/task").glob("*/stat")]
+                tasks = [
+                    task.read_text(encoding="utf-8") for task in Path(f"/proc/{self.process.pid}/task").glob("*/stat")
+                ]
                 if tasks and all(task.rpartition(")")[2].split()[0] == "T" for task in tasks):
                     return True
             assert time.monotonic() < deadline, "it neither stopped nor ended"
@@ -269,7 +271,7 @@ def present(root: Path) -> dict[str, str]:
     """The files of a run, if there is one, without those of versions that are not the present one."""
     if not (root / "run" / "manifest.json").exists():
         return contents(root)
-    parts = json.loads((root / "run" / "manifest.json").read_text())["parts"]
+    parts = json.loads((root / "run" / "manifest.json").read_text(encoding="utf-8"))["parts"]
     kept = {part["folder"] for part in parts.values()} | {"reports", "manifest.json", "features"}
     return {name: text for name, text in contents(root / "run").items() if name.split("/")[0] in kept}
 
@@ -294,9 +296,11 @@ def differences(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
 def content(file: Path) -> str:
     with suppress(ValueError, sqlite3.Error):  # half of a file
         if file.parent.name == "reports":
-            return re.sub(r"[\d.,\s|:-]+", "", file.read_text())  # without figures, some of which are times
+            return re.sub(
+                r"[\d.,\s|:-]+", "", file.read_text(encoding="utf-8")
+            )  # without figures, some of which are times
         if file.suffix == ".json":
-            return json.dumps(without_times(json.loads(file.read_text())), sort_keys=True)
+            return json.dumps(without_times(json.loads(file.read_text(encoding="utf-8"))), sort_keys=True)
         if file.suffix == ".sqlite":
             with closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)) as database:
                 return "\n".join(database.iterdump())

@@ -182,7 +182,7 @@ def test_searches_while_the_index_changes_and_others_are_abandoned_are_right_and
             if len(versions.expected) <= min(SWAPS, len(load.answers) * SWAPS // SEARCHES):
                 versions.publish()
             if len(load.answers) >= (len(memory) + 1) * SEARCHES // 40:
-                status = Path(f"/proc/{server.process.pid}/status").read_text()
+                status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
                 memory.append(int(status.partition("VmRSS:")[2].split()[0]) / 1024)
         load.judge(versions)
         last = slice(len(versions.expected) - 1, None)

@@ -25,7 +25,7 @@ from tests.ui.started import events, search, started, terminate
 from tests.ui.tiny_page import serving
 
 ROOT = Path(__file__).resolve().parents[2]
-ADVISORIES = json.loads(Path(__file__).with_name("advisories.json").read_text())
+ADVISORIES = json.loads(Path(__file__).with_name("advisories.json").read_text(encoding="utf-8"))
 UNSAFE = {"pickle", "shelve", "marshal", "dill", "joblib", "tarfile", "zipfile"}
 UNPACKS = "genius/collections/archives.py"  # the module that may unpack: it bounds sizes and chooses all paths
 CALLS = {"eval", "exec", "faiss.read_index", "shutil.unpack_archive"}
@@ -52,14 +52,18 @@ def test_what_is_installed_is_fixed_or_a_test_holds_what_protects_from_it(adviso
         return
     assert advisory["protected_by"], f"{advisory['package']} {present} has {advisory['id']}: {advisory['about']}"
     file, name = advisory["protected_by"].split("::")
-    functions = {node.name for node in ast.parse((ROOT / file).read_text()).body if isinstance(node, ast.FunctionDef)}
+    functions = {
+        node.name
+        for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
     assert name in functions, f"{advisory['protected_by']} does not exist"
 
 
 def modules():
     """The syntax of each module that reads what others wrote."""
     for file in sorted((ROOT / "genius").rglob("*.py")):
-        yield file.relative_to(ROOT).as_posix(), list(ast.walk(ast.parse(file.read_text())))
+        yield file.relative_to(ROOT).as_posix(), list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
 
 
 @pytest.mark.sample

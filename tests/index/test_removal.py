@@ -143,7 +143,10 @@ def test_after_a_kill_the_next_change_erases_what_was_left(run, secrets, monkeyp
             update.remove(run, ["1:2", "1:3"])
     assert holders(run, *secrets) and opened(run).n == N + 2
     assert update.compact(run)
-    assert holders(run, *secrets) == [] and json.loads((run / "manifest.json").read_text())["erasing"] == []
+    assert (
+        holders(run, *secrets) == []
+        and json.loads((run / "manifest.json").read_text(encoding="utf-8"))["erasing"] == []
+    )
 
 
 def replacing(run: Path, models: update.Models, items: list[Item]) -> update.Added:

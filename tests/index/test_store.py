@@ -264,7 +264,7 @@ def cut(name: str):
 def config(**changes):
     def change(folder):
         file = folder / "config.json"
-        file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changes))
 
     return change
 

@@ -61,7 +61,9 @@ def test_a_bridge_is_saved_and_loaded_with_its_encoder(tmp_path):
         expected = encoder.split().image_head(encoder.split().image_outputs(pixels))
         present = torch.ones(2, dtype=torch.bool)
         torch.testing.assert_close(loaded.for_inference()(pixels, present, torch.zeros(0), ~present).image, expected)
-    assert json.loads((folder / "config.json").read_text())["model"]["bridge"]["labels"] == "imagenet-1k"
+    assert (
+        json.loads((folder / "config.json").read_text(encoding="utf-8"))["model"]["bridge"]["labels"] == "imagenet-1k"
+    )
 
 
 def test_without_a_classifier_of_known_classes_there_is_no_bridge(tmp_path):
@@ -117,7 +119,7 @@ def test_a_bridge_that_does_not_fit_is_refused_in_one_sentence(tmp_path, change,
     folder = tmp_path / "saved"
     folder.mkdir()
     tower_encoder(tmp_path).save(folder)
-    config = json.loads((folder / "config.json").read_text())
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["model"]["bridge"] |= change
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=message):

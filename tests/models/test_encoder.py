@@ -38,7 +38,7 @@ def test_a_word_of_a_million_random_letters_is_tokenized_at_once():
 def test_the_instructions_of_the_shipped_run_are_sentences_already():
     """So that its queries are encoded as when it was trained."""
     (file,) = Path("assets/toy").glob("index-*/instructions.json")
-    prompts = [prompt for *_, prompt in json.loads(file.read_text())]
+    prompts = [prompt for *_, prompt in json.loads(file.read_text(encoding="utf-8"))]
     assert len(prompts) == 48 and [normalize_text(prompt) for prompt in prompts] == prompts
 
 
@@ -154,7 +154,7 @@ def test_a_tower_that_attends_to_padding_gets_all_of_it(text):
 
 def test_a_damaged_part_is_refused_in_one_sentence(tmp_path):
     tiny_encoder().save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps(config | {"surprise": 1}))
     with pytest.raises(UserError, match="surprise.*train this part again"):
         Encoder.load(tmp_path)

@@ -167,7 +167,7 @@ def test_a_model_with_a_hugging_face_tokenizer_has_its_features_saved_without_ot
 
     loaded = Encoder.load(moved)
 
-    assert not any(str(tmp_path) in file.read_text() for file in (moved / "text").iterdir())
+    assert not any(str(tmp_path) in file.read_text(encoding="utf-8") for file in (moved / "text").iterdir())
     again = tmp_path / "again"
     again.mkdir()
     loaded.save(again)
@@ -182,14 +182,14 @@ def unreachable(*given, **named):
 
 def renumber(file, number):
     """Give the word "red" this number."""
-    fields = json.loads(file.read_text())
+    fields = json.loads(file.read_text(encoding="utf-8"))
     fields["model"]["vocab"]["red"] = number
     file.write_text(json.dumps(fields))
 
 
 def ask_for_code(text, key):
     """Name compiled code of the hub as the implementation of attention."""
-    config = json.loads((text / "config.json").read_text())
+    config = json.loads((text / "config.json").read_text(encoding="utf-8"))
     (text / "config.json").write_text(json.dumps(config | {key: "somebody/kernel"}))
 
 
@@ -258,7 +258,7 @@ def test_a_tokenizer_option_that_runs_code_or_opens_another_path_is_refused_and_
     encoder, marker = saved_encoder(tmp_path, tower="open_clip"), tmp_path / "it ran"
     write_evil_tokenizer(encoder / "evil", marker)
     file = encoder / "config.json"
-    config = json.loads(file.read_text())
+    config = json.loads(file.read_text(encoding="utf-8"))
     config["model"]["text_cfg"]["tokenizer_kwargs"] = kwargs
     file.write_text(json.dumps(config))
 

@@ -162,10 +162,12 @@ def test_a_command_that_is_not_shared_refuses_several_processes(monkeypatch, cap
 
 def test_every_command_shares_its_work_or_refuses_several_processes():
     for file in sorted((ROOT / "training").rglob("*.py")):
-        _, main, started = file.read_text().partition('if __name__ == "__main__":')
+        _, main, started = file.read_text(encoding="utf-8").partition('if __name__ == "__main__":')
         if main:
             shared = (
-                "parse_arguments(" in started or "stage_command(" in started or "init_distributed(" in file.read_text()
+                "parse_arguments(" in started
+                or "stage_command(" in started
+                or "init_distributed(" in file.read_text(encoding="utf-8")
             )
             assert shared != ("    run_alone(main)\n" in started), file
 

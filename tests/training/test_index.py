@@ -23,7 +23,7 @@ def test_a_run_whose_fusion_was_trained_elsewhere_has_the_same_index(trained_run
     run = Run(shutil.copytree(trained_run, tmp_path / "run"))
     folder, before = run.path / "features" / "candidates", run.digest("index")
     (folder / "fused.npy").unlink()
-    state = json.loads((folder / "progress.json").read_text())
+    state = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
     (folder / "progress.json").write_text(json.dumps(state | {"fusion": ""}))
 
     assert train_stage("index", collection, run.path).digest("index") == before
@@ -53,7 +53,10 @@ def test_a_killed_index_stage_starts_again_if_its_pool_has_changed_meanwhile(
     root = shutil.copytree(collection.root, tmp_path / "collection")
     run = shutil.copytree(trained_run, tmp_path / "run")
     pools = root / "cand_pool" / "global"
-    records = [json.loads(line) for line in (pools / "mbeir_union_test_cand_pool.jsonl").read_text().splitlines()]
+    records = [
+        json.loads(line)
+        for line in (pools / "mbeir_union_test_cand_pool.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     pool = pools / "mbeir_few_cand_pool.jsonl"  # in no union pool, as `shipped` of the photos
 
     def write_pool(credit: str, chosen: slice) -> None:

@@ -208,7 +208,7 @@ def test_some_phrasings_have_the_instruction_of_another_row(trained, towers, col
     swapped, asks_by_text = inputs.instruction != OWN_INSTRUCTION, np.array([image is None for image in pairs.images])
     assert not swapped[~asks_by_text].any() and 0.35 < swapped[asks_by_text].mean() < 0.65
     assert swaps.keys[inputs.instruction[swapped]].tolist() == [[0, Modality.TEXT, Modality.TEXT]] * sum(swapped)
-    texts = json.loads((tmp_path / "towers" / "texts" / "names.json").read_text())
+    texts = json.loads((tmp_path / "towers" / "texts" / "names.json").read_text(encoding="utf-8"))
     rows = [texts.index(f"Describe the picture. {pairs.texts[query]}.") for query in np.flatnonzero(swapped)]
     outputs = inputs.tokens[np.isin(np.flatnonzero(inputs.text_mask), np.flatnonzero(swapped))]
     torch.testing.assert_close(outputs, torch.tensor(loader.text_outputs[rows]).float())

@@ -40,7 +40,7 @@ def test_training_makes_a_run_that_answers_queries(path, collection):
 
 
 def test_the_run_records_the_seconds_of_every_stage_and_where_it_came_from(path, collection):
-    manifest = json.loads((path / "manifest.json").read_text())
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
     assert list(manifest["stages"]) == ["encoder", "features", "quantizer", "decoder", "index"]
     assert all(stage["seconds"] > 0 for stage in manifest["stages"].values())
     assert manifest["collection"] == str(collection.root.resolve())
@@ -63,9 +63,9 @@ def test_the_health_of_the_codes_is_reported(path, collection):
 
 
 def test_a_finished_training_has_nothing_left_to_do(path, collection, capsys):
-    before = (path / "manifest.json").read_text()
+    before = (path / "manifest.json").read_text(encoding="utf-8")
     pipeline.train(arguments(collection, path))
-    assert (path / "manifest.json").read_text() == before
+    assert (path / "manifest.json").read_text(encoding="utf-8") == before
     assert "── " not in capsys.readouterr().out
 
 
@@ -111,7 +111,7 @@ def test_a_decoder_stops_after_its_patience_and_keeps_the_best_epoch(
 def other_query_of_a_positive(root) -> None:
     """Let the third query's positive be one of the first query, too, and then of the second: the list is the same."""
     file = next((root / "qrels" / "train").iterdir())
-    lines = [line.split() for line in file.read_text().splitlines()]
+    lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
     if len({tuple(line[:1]) for line in lines[:3]}) == 3:
         lines.insert(1, [*lines[0][:2], *lines[2][2:]])
     else:
@@ -242,7 +242,7 @@ def test_an_empty_collection_is_refused_in_one_sentence(collection, tmp_path):
 def test_a_qrels_line_that_names_an_unknown_item_is_refused_in_one_sentence(collection, tmp_path):
     shutil.copytree(collection.root, tmp_path / "wrong")
     qrels = next((tmp_path / "wrong" / "qrels" / "train").glob("*.txt"))
-    first, *others = qrels.read_text().splitlines()
+    first, *others = qrels.read_text(encoding="utf-8").splitlines()
     query = first.split()[0]
     qrels.write_text("\n".join([f"{query} 0 0:999999 1 0", *others]) + "\n")
     with pytest.raises(UserError, match=f"train query {query} .* --check"):

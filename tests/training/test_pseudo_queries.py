@@ -128,6 +128,6 @@ def test_the_same_seed_generates_the_same_queries_and_can_be_written_twice(colle
 def test_a_dataset_without_an_instruction_for_texts_is_refused_in_one_sentence(collection):
     check_images(collection)
     file = collection.root / "instructions" / "query_instructions.tsv"
-    file.write_text(file.read_text().splitlines()[0])
+    file.write_text(file.read_text(encoding="utf-8").splitlines()[0])
     with pytest.raises(UserError, match="has no instruction for photos, text to image; add a line to its"):
         check_images(Collection(collection.root))

@@ -49,7 +49,7 @@ def test_a_stage_is_a_module_with_train_and_an_entry_in_stages(collection, tmp_p
     monkeypatch.setattr("training.__main__.reads_apart", lambda run: False)
     for _ in range(2):
         train(arguments(collection, tmp_path))
-    assert (tmp_path / "summary.txt").read_text() == str(collection.root)
+    assert (tmp_path / "summary.txt").read_text(encoding="utf-8") == str(collection.root)
     assert list(Run(tmp_path).manifest["stages"]) == ["summary"]
 
 
@@ -76,7 +76,7 @@ def test_a_run_that_is_a_file_or_below_one_is_refused(tmp_path):
         refused = pytest.raises(UserError, match=rf"{path} cannot be made \({reason}\); name another directory")
         with refused, only_trainer(tmp_path / path):
             pass
-    assert (tmp_path / "file").read_text() == "mine"
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_mistyped_collection_leaves_no_folder(tmp_path):
@@ -127,7 +127,7 @@ def test_the_stamp_of_a_collection_covers_every_file_that_training_reads(collect
     before = records_stamp(root)
     assert before == records_stamp(root)
     file = next(file for file in sorted((root / folder).rglob("*")) if file.is_file())
-    file.write_text(file.read_text() + "\n")
+    file.write_text(file.read_text(encoding="utf-8") + "\n")
     assert records_stamp(root) != before
 
 

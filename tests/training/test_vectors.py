@@ -129,7 +129,7 @@ def test_ids_from_elsewhere_get_a_decoder_and_a_map_of_their_own_and_say_what_th
     with pytest.raises(UserError, match="no codewords, so nothing can be scanned"):
         engine.search_encoded(engine.vectors_of(5), SearchOptions(mode="scan"))
     with pytest.raises(UserError, match="was made of something else"):
-        table.write_text(table.read_text().replace(",0 0", ",3 14"))
+        table.write_text(table.read_text(encoding="utf-8").replace(",0 0", ",3 14"))
         ids.main([str(table), str(run), str(tmp_path / "new")])
     table.write_text("id,codes\nthing 0,1 2\n")
     with pytest.raises(UserError, match="no codes for 59 of 60 items, such as 0:1"):

@@ -56,7 +56,7 @@ def lay_out_by_principal_components(patch: pytest.MonkeyPatch) -> None:
 def other_texts(root: Path) -> None:
     """Change the texts of all candidates of a collection."""
     for file in (root / "cand_pool").rglob("*.jsonl"):
-        file.write_text(file.read_text().replace('"txt": "', '"txt": "another '))
+        file.write_text(file.read_text(encoding="utf-8").replace('"txt": "', '"txt": "another '))
 
 
 class Killed(BaseException):

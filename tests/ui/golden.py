@@ -19,7 +19,7 @@ def check_golden(name: str, view: Any) -> None:
     file = FOLDER / f"{name}.json"
     if os.environ.get("GENIUS_GOLDEN"):
         file.write_text(json.dumps(seen, ensure_ascii=False, indent=1) + "\n")
-    assert seen == json.loads(file.read_text())
+    assert seen == json.loads(file.read_text(encoding="utf-8"))
 
 
 def summary(view: Any) -> Any:

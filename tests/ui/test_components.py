@@ -20,7 +20,7 @@ from genius.ui.common.item_card import ItemCard
 from tests.ui.fake_engine import FakeEngine
 from tests.waiting import wait_until
 
-SCRIPTS = [file for file in sorted(UI_FOLDER.glob("*/*.js")) if "const draw = " in file.read_text()]
+SCRIPTS = [file for file in sorted(UI_FOLDER.glob("*/*.js")) if "const draw = " in file.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("script", [str(file.relative_to(UI_FOLDER)) for file in SCRIPTS])
@@ -40,7 +40,7 @@ def test_a_panel_hands_data_over_as_json_text_that_the_page_does_not_translate()
 
 def test_the_style_and_scripts_name_no_other_host():
     for file in [*UI_FOLDER.glob("*/*.js"), *UI_FOLDER.glob("*/*.css")]:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
         assert "http:" not in text and "https:" not in text and "@import" not in text, file.name
 
 

@@ -93,7 +93,7 @@ def test_the_documented_systemd_unit_is_valid(tmp_path):
 def test_the_documented_stop_limits_leave_time_to_answer():
     drain = app.arguments([]).drain_seconds + 2 * DELIVERY_SECONDS
     (systemd,) = re.findall(r"TimeoutStopSec=(\d+)", block("ini"))
-    (docker,) = re.findall(r"--stop-timeout (\d+)", (ROOT / "genius/ui/README.md").read_text())
+    (docker,) = re.findall(r"--stop-timeout (\d+)", (ROOT / "genius/ui/README.md").read_text(encoding="utf-8"))
     assert drain <= min(int(systemd), int(docker))
 
 

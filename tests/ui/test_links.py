@@ -9,7 +9,7 @@ from genius.ui.serving import page_head
 
 
 def test_the_script_knows_the_same_tabs():
-    script = (UI_FOLDER / "common/links.js").read_text()
+    script = (UI_FOLDER / "common/links.js").read_text(encoding="utf-8")
     assert "TAB_NAMES.includes(" in script and f"const TAB_NAMES = {[*TABS]};" in page_head()
 
 

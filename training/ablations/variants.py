@@ -31,7 +31,9 @@ from training.settings import Settings, with_stage_changes, with_values
 FULL = "GENIUS"
 BEAMS = 30  # of the paper's ablations
 PATCH = 16  # side of the squares that BLIP's image tower sees as tokens where CLIP's has none, pixels
-BLIP_LARGE = json.loads(Path(__file__).with_name("blip_large.json").read_text())  # with ViT-L/16, as in UniIR
+BLIP_LARGE = json.loads(
+    Path(__file__).with_name("blip_large.json").read_text(encoding="utf-8")
+)  # with ViT-L/16, as in UniIR
 
 
 class PaperColumn(NamedTuple):

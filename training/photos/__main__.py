@@ -25,7 +25,9 @@ from training.presets import PHOTOS
 from training.settings import Settings, with_changes
 from training.shipping import add_shipping_arguments, make_run, write_examples
 
-ABOUT = json.loads((FOLDER / "about.json").read_text())  # what the page says about the run, see ui/common/about.py
+ABOUT = json.loads(
+    (FOLDER / "about.json").read_text(encoding="utf-8")
+)  # what the page says about the run, see ui/common/about.py
 HEADS = (  # of the shipped run; the preset's would need four views of 28,000 pictures
     "encoder.epochs=12",
     "encoder.towers.hidden=1024",

@@ -77,7 +77,7 @@ def describe_machine(device: torch.device) -> str:
 def processor_name() -> str:
     """The processor's name, and the instruction sets that matter for matrix products."""
     try:
-        lines = CPUINFO.read_text().splitlines()
+        lines = CPUINFO.read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
     fields = {name.strip(): value.strip() for name, value in (line.split(":", 1) for line in lines if ":" in line)}

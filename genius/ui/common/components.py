@@ -52,7 +52,9 @@ class Panel(gr.HTML):
     """
 
     def __init__(self, name: str, script: str, value: Any = None, scripts: tuple[str, ...] = (), **layout: Any):
-        drawing = "\n".join((UI_FOLDER / file).read_text() for file in ("common/panel.js", *scripts, script))
+        drawing = "\n".join(
+            (UI_FOLDER / file).read_text(encoding="utf-8") for file in ("common/panel.js", *scripts, script)
+        )
         super().__init__(
             value,
             html_template='<div class="panel"></div>',

@@ -56,7 +56,7 @@ class PlotlyFigure(gr.HTML):
             after_text=after_text,
             opens_codes=opens_codes,
             most_lassoed=MOST_LASSOED,
-            js_on_load="\n".join((UI_FOLDER / file).read_text() for file in FIGURE_SCRIPTS),
+            js_on_load="\n".join((UI_FOLDER / file).read_text(encoding="utf-8") for file in FIGURE_SCRIPTS),
             apply_default_css=False,
             head=PLOTLY_HEAD,
             elem_id=name,

@@ -36,7 +36,7 @@ def report(collection, path) -> Report:
 
 
 def kept(path: Path) -> dict[str, str]:
-    return {file.name: file.read_text() for file in (path / FOLDER / RESULTS).iterdir()}
+    return {file.name: file.read_text(encoding="utf-8") for file in (path / FOLDER / RESULTS).iterdir()}
 
 
 def test_the_published_figures_stand_beside_ours(report, path):
@@ -95,7 +95,7 @@ def test_results_of_other_settings_queries_or_records_are_not_used(report, colle
     root = shutil.copytree(collection.root, tmp_path / "collection")
     assert missing(Collection(root), copy, monkeypatch, "--seeds", "0,1") == 0
     for file in (root / "query" / "test").iterdir():
-        file.write_text(file.read_text().replace('"query_txt": "', '"query_txt": "another '))
+        file.write_text(file.read_text(encoding="utf-8").replace('"query_txt": "', '"query_txt": "another '))
     assert missing(Collection(root), copy, monkeypatch, "--seeds", "0,1") == 2
 
 

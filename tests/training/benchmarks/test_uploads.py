@@ -55,7 +55,7 @@ def test_answers_and_similar_pictures_are_measured_and_no_caption_or_path_is_wri
     (shoes,) = similar.rows
     assert shoes[2:5] == ["shoes", 27, 3] and shoes[7] == (1, 1, 1)  # hit@10
     for file in ("uploads.json", "uploads.md"):
-        text = (run / "reports" / file).read_text()
+        text = (run / "reports" / file).read_text(encoding="utf-8")
         assert "red boat" not in text and str(data) not in text
 
 

@@ -75,7 +75,7 @@ def test_credits_list_pictures_with_a_credit_of_their_own_and_sets_that_do_not_s
     monkeypatch.setattr(credits.Index, "load", lambda folder: index)
     monkeypatch.setattr(credits.Run, "folder", lambda run, part: tmp_path)
     assert credits.write_credits(tmp_path, write_sets(tmp_path / "sets")) == 2
-    text = (tmp_path / "CREDITS.md").read_text()
+    text = (tmp_path / "CREDITS.md").read_text(encoding="utf-8")
     assert "| a.webp | rose | Ann / B | CC BY 2.0 | https://example.org/1 |" in text and "b.webp" not in text
     assert "| npc_owl.png | owl | By Bob - Own work, CC BY-SA 3.0 | CC BY-SA 3.0 | https://example.org/Owl |" in text
     assert "Princeton University" in text and "Flickr8k" in text and "Apache-2.0" in text
@@ -160,4 +160,4 @@ def test_the_run_ships_with_its_credits_and_is_made_once(collection, tmp_path, m
     names = {file.name for file in run.path.iterdir()}
     assert {"CREDITS.md", "manifest.json", "reports"} <= names
     assert all(run.folder(part).is_dir() for part in (*PARTS, *EXTRAS))
-    assert str(tmp_path) not in (run.path / "manifest.json").read_text()
+    assert str(tmp_path) not in (run.path / "manifest.json").read_text(encoding="utf-8")
