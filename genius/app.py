@@ -6,8 +6,9 @@ import argparse
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +21,10 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 from genius.commands import subcommand_list
 from genius.errors import UserError, exit_on_user_error
 from genius.run import is_run, shipped_run
-from genius.ui.security import check_editing, check_origins, is_loopback, read_logins
+from genius.ui.security import Policy, check_editing, check_origins, is_loopback, read_logins
 
 if TYPE_CHECKING:
-    from genius.ui.gradio_hooks import Page
+    from genius.ui.page import Page
 
 SHIPPED = (shipped_run("photos"), shipped_run("toy"))
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -105,6 +106,16 @@ def exit_on_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@lru_cache(1)
+def prepare_process() -> None:
+    """What concerns the threads and the memory of the whole process, once."""
+    from genius.runtime import keep_freed_memory
+    from genius.search.batching import leave_cores_to_engines
+
+    keep_freed_memory(shared=True)
+    leave_cores_to_engines()
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(argv)
     with exit_on_user_error(), exit_on_sigterm(), ExitStack() as folders:
@@ -121,37 +132,37 @@ def main(argv: Sequence[str] | None = None) -> None:
         runs = runs_to_serve(options.run)
         for name in PROXIES:  # of no use here, and Gradio cannot be imported where one names a SOCKS proxy
             os.environ.pop(name, None)
-        from genius.runtime import keep_freed_memory  # slow to import, so only once there is a run to serve
-        from genius.search.batching import leave_cores_to_engines
-        from genius.search.editor import folder_for_copy
-        from genius.search.engine import Engine
-        from genius.ui.common.context import ServedRun
-        from genius.ui.monitoring import SERVER_LOG, configure_logs
-        from genius.ui.page import build
+        from genius.ui.monitoring import SERVER_LOG, configure_logs  # only once there is a run to serve
         from genius.ui.runs import HostedRun
-        from genius.ui.security import Policy
         from genius.ui.serving import Hosting, serve
 
         run_names = tuple(run.resolve().name for run in runs)
         own = is_loopback(options.host) and not (
             logins or options.root_path or options.allowed_host or options.embed_in
         )
-        # those of which visitors change a working copy
-        working = runs if own and not options.editable else []
-        copies = {run: folders.enter_context(folder_for_copy(run)) for run in working}
+        copied = own and not options.editable  # visitors change working copies
 
         def load(run: Path) -> Page:
+            """Slow to import, so the port is open by then."""
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            served = ServedRun.read(run, options.editable or own, run_names, copies.get(run))
-            engine = Engine.load(run, options.device)
+            from genius.search.engine import Engine
+
+            prepare_process()
+            with ThreadPoolExecutor(1, "load") as loader:
+                loading = loader.submit(Engine.load, run, options.device)
+                from genius.search.editor import folder_for_copy
+                from genius.ui.common.context import ServedRun
+                from genius.ui.page import build  # and Gradio, while the models are read
+
+                copies = folders.enter_context(folder_for_copy(run)) if copied else None
+                served = ServedRun.read(run, options.editable or own, run_names, copies)
+                engine = loading.result()
             engine.follow()
             return build(engine, served)
 
         configure_logs(options.log_json)
-        keep_freed_memory(shared=True)
-        leave_cores_to_engines()
         hosts = tuple(host.lower() for host in (options.host, *options.allowed_host))
-        policy = Policy(options.editable or own, bool(copies), hosts, tuple(options.embed_in))
+        policy = Policy(options.editable or own, copied, hosts, tuple(options.embed_in))
         listening = options.host, options.port, options.root_path
         hosting = Hosting(*listening, logins, policy, options.max_queue, options.drain_seconds, options.mcp)
         server = serve([HostedRun(run, partial(load, run)) for run in runs], hosting)

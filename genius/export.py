@@ -30,7 +30,8 @@ from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.explore.code_names import Names, read_names
 from genius.explore.code_patterns import format_pattern
-from genius.explore.map_data import read_maps
+from genius.explore.map_data import Maps, read_maps
+from genius.explore.map_points import spread_overlapping
 from genius.files import disk_errors_explained, written_aside
 from genius.index.store import Index, load_index
 from genius.run import Run
@@ -39,6 +40,7 @@ from genius.trie.ids import IDTable
 
 ROWS = 4096  # of a row group, which is all that is in memory at a time
 SHARD = 256  # items of a file of a site
+NO_REGION = 65_535  # of an item without a place
 SITE = Path(__file__).with_name("site")
 
 
@@ -65,7 +67,7 @@ def export_table(run: Run, file: Path, pictures: bool = False) -> None:
     if file.suffix != ".parquet":
         raise UserError(f"the table is a Parquet file, so name it {file.stem}.parquet, not {file.name}")
     index, names = load_index(run), read_names(run.path) or {}
-    places = map_places(run, index)
+    places = map_places(read_maps(run.path), index)
     image = pa.struct({"bytes": pa.binary(), "path": pa.string()}) if pictures else pa.string()
     schema = pa.schema(
         {
@@ -114,14 +116,31 @@ def names_of(names: Names, codes: tuple[int, ...]) -> list[str]:
     return [names[prefix].label for prefix in prefixes if prefix in names and names[prefix].words]
 
 
-def map_places(run: Run, index: Index) -> np.ndarray:
-    """(n, 2) float32, where the first map of a run shows each item; NaN for items, or of a run, without a place."""
-    maps = read_maps(run.path)
+def map_places(maps: Maps | None, index: Index, view: int = 0) -> np.ndarray:
+    """(n, 2) float32, where a view of the map shows each item; NaN for items, or of a run, without a place."""
     places = np.full((index.n, 2), np.nan, dtype=np.float32)
     if maps is not None:
         rows = index.rows_of(maps.ids())  # −1: removed since
-        places[rows[rows >= 0]] = maps.places[0][: len(rows)][rows >= 0]
+        places[rows[rows >= 0]] = spread_overlapping(maps.places[view])[rows >= 0]
     return places
+
+
+def _map_data(maps: Maps, index: Index, order: np.ndarray, number: np.ndarray) -> dict[str, Any]:
+    """Views and regions of a map for a site. order (n,): rows as the site numbers them; number (n,): of each row."""
+    rows = index.rows_of(maps.ids())
+    region = np.full(index.n, NO_REGION)
+    region[rows[rows >= 0]] = maps.region_of[rows >= 0]
+    portraits = index.rows_of([one.portrait for one in maps.regions])
+    views = range(len(maps.views))
+    return {
+        "views": [one.depth for one in maps.views],
+        "places": [_base64(map_places(maps, index, view)[order].astype("<f4")) for view in views],
+        "region": _base64(region[order].astype("<u2")),
+        "regions": [
+            [one.tier, one.parent, ", ".join(one.words), one.items, int(number[row]) if row >= 0 else None]
+            for one, row in zip(maps.regions, portraits.tolist(), strict=True)
+        ],
+    }
 
 
 def blocks(rows: np.ndarray, size: int) -> Iterable[np.ndarray]:
@@ -134,7 +153,7 @@ def export_site(run: Run, folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists; name a new folder, or delete it first")
     index, names = load_index(run), read_names(run.path) or {}
-    order, places = IDTable.from_packed(index.packed, index.code_sizes).rows, map_places(run, index)
+    order, maps = IDTable.from_packed(index.packed, index.code_sizes).rows, read_maps(run.path)
     number = np.empty(index.n, dtype=np.int64)  # of each row in the site
     number[order] = np.arange(index.n)
     named = {format_pattern(prefix, "."): name for prefix, name in names.items()}
@@ -145,7 +164,7 @@ def export_site(run: Run, folder: Path) -> None:
         "shard": SHARD,
         "kinds": _base64(index.modalities[order]),
         "codes": _base64(index.codes(order).astype("<u2")),
-        "places": None if np.isnan(places).all() else _base64(places[order].astype("<f4")),
+        "map": maps and _map_data(maps, index, order, number),
         "names": {prefix: name.label for prefix, name in named.items() if name.words},
         "pictures": {prefix: int(number[rows[0]]) for prefix, rows in shown.items() if len(rows) and rows[0] >= 0},
     }

@@ -10,7 +10,7 @@ from genius import export
 from genius.collections.keys import id_key
 from genius.errors import UserError
 from genius.explore.code_names import CodeName, save_names
-from genius.explore.map_data import Maps, View
+from genius.explore.map_data import Maps, Region, View
 from genius.index import update
 from genius.index.item_source import uploaded_items
 from genius.index.store import load_index
@@ -28,8 +28,10 @@ def run(tiny_run, tmp_path_factory) -> Run:
     run, index = Run(path), load_index(Run(path))
     keys = np.array([id_key(item.id) for item in index.items(range(40))])
     places = np.stack([np.linspace(-1, 1, 40), np.arange(40) % 7 / 7], axis=1, dtype=np.float32)
-    run.publish("maps", Maps((View(),), places[None], keys, (), {}, "val", {}).save, ("fusion", "quantizer"))
-    names = {codes[:2]: CodeName((SCRIPT,), ()) for codes in map(tuple, index.codes(range(41)).tolist())}
+    regions = (Region(0, None, ("dots",), 40, 30, ""),)
+    maps = Maps((View(0, 40),), places[None], keys, regions, np.zeros(40, int), {})
+    run.publish("maps", maps.save, ("fusion", "quantizer"))
+    names = {codes[:2]: CodeName((SCRIPT,), 1, 1, ()) for codes in map(tuple, index.codes(range(41)).tolist())}
     run.publish("names", partial(save_names, names), ("encoder", "fusion", "quantizer"))
     return run
 
@@ -101,6 +103,12 @@ def test_a_site_opens_without_a_server_and_reads_nothing_as_markup(run, tmp_path
     page.keyboard.press("Escape")
     page.locator("#to-map").click()
     page.locator("#path a").first.click()
+    region = page.locator("#contents button", has_text="dots")
+    assert region.inner_text() == "dots 40" and page.locator("#keep option").all_inner_texts() == ["everything"]
+    region.click()
+    assert page.evaluate("[chosen, view.scale]") == [0, 2.5]
+    region.click()
+    assert page.evaluate("[chosen, view.scale]") == [None, 1]
     page.locator("#canvas").focus()
     for key in (*["+"] * 9, "-", *["ArrowRight"] * 2, *["ArrowLeft"] * 2):
         page.keyboard.press(key)

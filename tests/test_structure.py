@@ -87,6 +87,18 @@ def test_only_the_page_imports_gradio_and_only_the_app_the_page():
             assert any(file.is_relative_to(ROOT / place) for place in PAGE), file
 
 
+def test_of_gradio_only_public_names_are_used():
+    """So that any version of its major one fits."""
+    for file in CODE:
+        assert not [name for name in imported(file) if re.match(r"gradio(_client)?\.", name)], file
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        used = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        assert not [name for name in used if re.match(r"(gr|gradio)\.(\w+\.)*_", name)], file
+        if "gradio" in {name.split(".")[0] for name in imported(file)}:  # what Gradio made is not looked into
+            own = r"(blocks|app|gradio)\.(\w+\.)*_"
+            assert not [name for name in used if re.match(own, name)], file
+
+
 @pytest.mark.parametrize("package", ALLOWED)
 def test_a_package_imports_only_what_lies_below_it(package):
     assert imports()[package] <= ALLOWED[package]

@@ -7,36 +7,16 @@ A name is right if it occurs in a caption, word by word; singular and plural cou
 import re
 from collections.abc import Iterable
 
+from genius.explore.word_fits import singular
+
 WORD = re.compile(r"[a-z]+")
 NAMES = re.compile(r"(?P<name>[^():]+)(?:\((?P<others>[^()]*)\))?:\s")  # of an entry, before its definition
 LONGEST_NAME = 4  # words of a text without a definition that is a name
-IRREGULAR = {
-    "men": "man", "women": "woman", "children": "child", "people": "person", "feet": "foot", "teeth": "tooth",
-    "leaves": "leaf", "loaves": "loaf", "knives": "knife", "wolves": "wolf", "calves": "calf", "geese": "goose",
-    "mice": "mouse",
-}  # fmt: skip
 
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case and in the singular."""
     return [singular(word) for word in WORD.findall(text.lower())]
-
-
-def singular(phrase: str) -> str:
-    """A noun, or a phrase that ends with one, in lower case, in the singular; other words may lose an s, which hurts no
-    comparison."""
-    head, space, word = phrase.rpartition(" ")
-    if head:
-        return head + space + singular(word)
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "sses", "xes", "oes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        return word[:-1]
-    return word
 
 
 def names(text: str) -> list[str]:

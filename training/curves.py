@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from genius.errors import UserError
 from genius.evaluation.report import health_table
 from genius.reports import Axis, Cell, Column, Plot, Report, Series, Table, version
 from genius.run import Run
@@ -92,15 +91,3 @@ def health_report(health: Mapping[str, Any], version: str) -> Report:
     alone = f"{100 * health['items_alone']:.1f} % of the items have an ID of their own"
     note = f"{NOTES['health_lead']}\n\n{NOTES['health']}"
     return Report("Codes", note, COMMAND, version, [ids, health_table(health)], headline=alone)
-
-
-def read_health(run: Run) -> dict[str, float]:
-    """The figures of the health report, as it names them, but for the levels. Raises UserError if there is none."""
-    file = run.path / HEALTH
-    report = Report.load(file) if file.exists() else None
-    if report is None or report.tables[0].title != "IDs":
-        raise UserError(
-            f"{file} is missing or incomplete; train the quantizer again: "
-            f"python -m training.quantizer COLLECTION {run.path}"
-        )
-    return dict(report.tables[0].rows)

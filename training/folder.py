@@ -44,7 +44,7 @@ from genius.commands import command_parser
 from genius.errors import UserError, exit_on_user_error
 from genius.evaluation.arguments import add_device, add_seed
 from genius.explore.code_names import PART as NAMES
-from genius.explore.code_names import CodeName, read_names, save_names
+from genius.explore.code_names import read_names, save_names
 from genius.explore.query_notes import is_english
 from genius.files import disk_errors_explained, link_files, remove_folder, sha256
 from genius.index import update
@@ -236,7 +236,7 @@ def publish_encoder(arguments: Arguments) -> None:
     if photos.has(reader.PART):
         link_part(run, photos, reader.PART)
     if names := read_names(photos.path):
-        words = {prefix: CodeName(name.words, ()) for prefix, name in names.items()}  # their pictures are not here
+        words = {prefix: replace(name, pictures=()) for prefix, name in names.items()}  # those are not here
         run.publish(NAMES, partial(save_names, words), tuple(sorted(BUILT_FROM[NAMES])))
 
 

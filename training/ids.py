@@ -43,7 +43,7 @@ from training.command_line import add_set_argument, print_done
 from training.decoder import TargetIDs
 from training.distributed import run_alone
 from training.features import FeatureSet, share_features
-from training.maps import draw_vectors
+from training.maps import draw_run
 from training.pairs import CandidateTable, Pairs
 from training.presets import SMALL, settings_for
 from training.settings import with_stage_changes, with_values
@@ -97,8 +97,8 @@ def serve_ids(table: Path, run: Run, path: Path, changes: Sequence[str], seed: i
     settings = with_stage_changes(with_values(settings, {"decoder": learning}), *changes).decoder
     targets = TargetIDs(codes, None, new.digest("fusion"), origin)
     model, checkpoints = decoder.fit(new, data, val, targets, settings, seed, device)
-    draw_vectors(new, table.stem, seed)
     new.publish("decoder", partial(model.save, half=settings.half), ("quantizer",))
+    draw_run(path, device, lambda _: table.stem, seed)
     checkpoints.clear()
 
 

@@ -31,7 +31,7 @@ from genius.run import Run
 from training.block_index import publish_codes
 from training.checkpoint import files_stamp
 from training.index import publish_index
-from training.maps import draw_vectors
+from training.maps import draw_run
 from training.presets import SMALL, settings_for
 
 READ = "read"  # in a manifest: the state of the sources when they were read last
@@ -74,7 +74,7 @@ def index_vectors(
         write = partial(write_index, items=items, image_path=image_path, instructions=[])
         publish_index(run, write, quantizer, embeddings, embeddings, modalities, keep_fused=False)
     remove_folder(work)
-    draw_vectors(run, file.stem, seed)
+    draw_run(path, device, lambda _: file.stem, seed)
     run.record(**{READ: now}, collection=str(file.resolve()), preset=VECTORS)
 
 

@@ -1,22 +1,17 @@
-"""Names of codes: the words that set the items of a prefix apart, and the pictures nearest to their mean embedding.
+"""Names of codes: the words that fit the items of a prefix, and the pictures nearest to their mean
+embedding.
 
-    names.json    the named prefixes with their words and pictures
+    names.json    the named prefixes with their words and pictures, and on how many items the words were checked
 
-`python -m training.names RUN` computes them once and stores them as a part of the run. A prefix is named if at least
-MIN_ITEMS items have it; its words are those of the Codes tab (distinctive_words.py), of which only those count that
-hold for at least MIN_ITEMS and MIN_SHARE of the items: a text contains the word, or a picture is among the twentieth of
-all pictures that is nearest to it, and the word is at least MIN_WEIGHT times as similar to the pictures as the most
-similar one. Of a word and its plural the first is taken. If no word is left, the items have no common meaning, and the
-name says so.
-
-Shapes: s sampled items, w words.
+`python -m training.names RUN` computes them once and stores them as a part of the run. A prefix is
+named if at least MIN_ITEMS items have it. Its words (word_fits.py) fit at least half of the items
+looked at, each or, where no word does, up to three together. If none do, its name is *mixed*.
 """
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 from typing import Annotated
 
@@ -25,8 +20,10 @@ from pydantic import BaseModel, Field
 
 from genius.errors import UserError
 from genius.explore.code_patterns import format_pattern
-from genius.explore.code_profile import Profiles, spread
-from genius.explore.distinctive_words import Vocabulary, Word
+from genius.explore.code_profile import Profiles
+from genius.explore.code_search import CodeSearch
+from genius.explore.playing import photographs_first
+from genius.explore.word_fits import MIN_ITEMS, MIXED, WORDS, Naming, spread
 from genius.files import write_compact
 from genius.reading import EXACT, damage_explained, read_json
 from genius.run import Run
@@ -37,26 +34,17 @@ from genius.trie.code_table import Matches, Pattern
 PART = "names"
 COMMAND = "python -m training.names RUN"
 FILE = "names.json"
-MIN_ITEMS = 3  # of a prefix that is named
-MIN_SHARE = 0.5  # of its items that a word must hold for, and never fewer than MIN_ITEMS: two may agree by chance
-MIN_WEIGHT = 0.55  # of a picture's word, compared with the best: below it one in seven is a word of the item's title
-WORDS, PICTURES = 3, 2  # of a name
-NO_COMMON_MEANING = "no common meaning"
-SAMPLE = 200  # pictures of a prefix that words are compared with
+PICTURES = 2  # of a name
+TYPICAL = 6  # pictures nearest to the mean, of which these are
+SAMPLE = 200  # items of a prefix that words are tried on
 MOST = 5_000  # prefixes, the shortest first
 
 
 @dataclass(frozen=True)
-class CodeName:
+class CodeName(Naming):
     """What the items of a prefix have in common."""
 
-    words: tuple[str, ...]  # most distinctive first; empty: nothing
-    pictures: tuple[str, ...]  # ids of the items whose pictures are nearest to the mean
-
-    @property
-    def label(self) -> str:
-        """The words as they are shown."""
-        return ", ".join(self.words) or NO_COMMON_MEANING
+    pictures: tuple[str, ...] = ()  # ids of the items whose pictures are nearest to the mean
 
 
 Names = Mapping[Pattern, CodeName]
@@ -67,10 +55,15 @@ class NamesFile(BaseModel):
 
     model_config = EXACT
     prefixes: Annotated[
-        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]], Field(max_length=MOST)
+        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]],
+        Field(max_length=MOST),
     ]
     words: list[Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=WORDS)]]
-    pictures: list[Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]]
+    fits: list[Annotated[int, Field(ge=0)]]
+    checked: list[Annotated[int, Field(ge=0)]]
+    pictures: list[
+        Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]
+    ]
 
 
 def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
@@ -83,54 +76,28 @@ def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
     while parents and len(names) < MOST:
         parent = parents.popleft()
         codes, counts = profiles.table.match(parent).children()
-        large = codes[counts >= MIN_ITEMS].tolist()
-        words_by_code = profiles.words_below(parent) if large and (parent or not forced) else {}
-        for code in large[: MOST - len(names)]:
+        for code in codes[counts >= MIN_ITEMS][: MOST - len(names)].tolist():
             matches = profiles.table.match((*parent, code))
-            words = common_words(profiles, matches, *words_by_code.get(code, ([], 0)))
-            names[matches.pattern] = CodeName(words, typical_pictures(profiles, matches))
+            named = Naming((), 0, 0) if forced and not parent else naming_of(profiles, matches)
+            pictures = typical_pictures(profiles, matches)
+            names[matches.pattern] = CodeName(named.words, named.fits, named.checked, pictures)
             parents.append(matches.pattern)
     return names
 
 
-def common_words(profiles: Profiles, matches: Matches, words: Sequence[Word], texts: int) -> tuple[str, ...]:
-    """The words that hold for enough of the items. texts: number from which they are; 0: they are for pictures."""
-    if not words:
-        return ()
-    if texts:
-        least = least_share(texts)
-        return without_plurals(word.word for word in words if word.share >= least)[:WORDS]
-    pictures = profiles.embeddings(spread(matches.rows, SAMPLE))
-    return fitting_words(profiles.vocabulary(), words, pictures, least_share(len(pictures)))
-
-
-def least_share(items: int) -> float:
-    """The share of so many items that a word must hold for."""
-    return max(MIN_ITEMS / items, MIN_SHARE) - 1e-6  # rounding of the share
-
-
-def fitting_words(vocabulary: Vocabulary, words: Sequence[Word], pictures: np.ndarray, least: float) -> tuple[str, ...]:
-    """Of the words nearest to the mean of pictures (s, d), those that are about as near and fit this share of them."""
-    likely = [word.word for word in words if word.weight >= MIN_WEIGHT * words[0].weight]
-    enough = vocabulary.fits(likely, pictures).mean(0) >= least
-    return without_plurals(compress(likely, enough))[:WORDS]
-
-
-def without_plurals(words: Iterable[str]) -> tuple[str, ...]:
-    """The words without those that are another word, which came before, with or without an s."""
-    kept: dict[str, str] = {}
-    for word in words:
-        kept.setdefault(word.removesuffix("s"), word)
-    return tuple(kept.values())
+def naming_of(profiles: Profiles, matches: Matches) -> Naming:
+    """The words of the items that match."""
+    return profiles.words.naming(spread(matches.rows, SAMPLE))
 
 
 def typical_pictures(profiles: Profiles, matches: Matches) -> tuple[str, ...]:
-    """Ids of the items whose pictures are nearest to the mean of all; none for texts."""
+    """Ids of the items whose pictures are nearest to the mean of all, photographs first; none for texts."""
     modalities = profiles.index.modalities[matches.rows]
     if (modalities == Modality.TEXT).any():
         return ()
-    rows = [row for row, _ in profiles.nearness(matches, PICTURES).typical]
-    return tuple(item.id for item in profiles.index.items(rows))
+    rows = np.array([row for row, _ in profiles.nearness(matches, TYPICAL).typical])
+    shown = photographs_first(profiles, rows, PICTURES)
+    return tuple(item.id for item in profiles.index.items(shown))
 
 
 def save_names(names: Names, folder: Path) -> None:
@@ -138,6 +105,8 @@ def save_names(names: Names, folder: Path) -> None:
     columns = {
         "prefixes": [format_pattern(prefix, ".") for prefix in names],
         "words": [list(name.words) for name in names.values()],
+        "fits": [name.fits for name in names.values()],
+        "checked": [name.checked for name in names.values()],
         "pictures": [list(name.pictures) for name in names.values()],
     }
     write_compact(folder / FILE, columns)
@@ -145,22 +114,30 @@ def save_names(names: Names, folder: Path) -> None:
 
 def load_names(folder: Path) -> dict[Pattern, CodeName]:
     """Read names.json. Raises UserError for a damaged file."""
-    with damage_explained(f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"):
+    with damage_explained(
+        f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"
+    ):
         columns = read_json(folder / FILE, NamesFile)
         return {
-            tuple(map(int, prefix.split("."))): CodeName(tuple(words), tuple(pictures))
-            for prefix, words, pictures in zip(columns.prefixes, columns.words, columns.pictures, strict=True)
+            tuple(map(int, prefix.split("."))): CodeName(
+                tuple(words), fits, checked, tuple(pictures)
+            )
+            for prefix, words, fits, checked, pictures in zip(*dict(columns).values(), strict=True)
         }
 
 
 def read_names(path: Path) -> dict[Pattern, CodeName] | None:
-    """The names that are stored with a run, or None. Raises UserError if they are damaged or of another quantizer."""
+    """The names that are stored with a run, or None. Raises UserError if they are damaged or of
+    another quantizer.
+    """
     run = Run(path)
     return load_names(run.folder(PART)) if run.has(PART) else None
 
 
 class CodeNamer:
-    """The names of an engine's codes: those that are stored with its run, or else that `prepare` makes."""
+    """The names of an engine's codes: those that are stored with its run, or else that `prepare`
+    makes.
+    """
 
     def __init__(self, engine: Engine, path: Path):
         """path: the run. Stored names that cannot be read are left out, with a warning in the log."""
@@ -172,6 +149,7 @@ class CodeNamer:
         except UserError as error:
             logging.getLogger(__name__).warning("%s", error)
         self.profiles_of = engine.versions.cached(lambda index: Profiles(engine, index))
+        self.search_of = engine.versions.cached(lambda index: CodeSearch(self.profiles_of(index)))
 
     @property
     def profiles(self) -> Profiles:
@@ -188,16 +166,19 @@ class CodeNamer:
         return (self.names or {}).get(tuple(prefix))
 
     def label(self, prefix: Pattern) -> str:
-        """What the items of a prefix have in common; empty if that is not known or, for a first code
-        that is a modality, needs no other name. Where the modality is open, it is what those of one have in common."""
+        """What the items of a prefix have in common; empty if that is not known or, for a first
+        code that is a modality, needs no other name. Where the modality is open, it is what those
+        of one have in common."""
         if self.forced and len(prefix) < 2:
             return ""
         kinds = Modality if self.forced and prefix[0] is None else prefix[:1]
         labels = [name.label for kind in kinds if (name := self.name((kind, *prefix[1:])))]
-        return min(labels, key=lambda label: label == NO_COMMON_MEANING, default="")
+        return min(labels, key=lambda label: label == MIXED, default="")
 
     def labels(self) -> dict[str, str]:
         """All names by prefix, such as 0.17; the first code by its modality if it is one."""
         modalities = {str(int(modality)): modality.name.capitalize() for modality in Modality}
-        given = {format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()}
+        given = {
+            format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()
+        }
         return given | (modalities if self.forced else {})

@@ -1,70 +1,86 @@
-"""The maps of a run: 2-D positions of its items and of some queries. training/maps.py makes them, the page draws them.
+"""The map of a run: where its items lie by meaning, with how many codes, and the names of its
+regions.
 
-    places.npy     (v, m + q, 2) int16, positions, items first; one scale for all views
+    places.npy     (v, m, 2) int16, places in each view; one scale for all
     keys.npy       (m,) int64, id keys of the items (genius/collections/keys.py), ascending
-    queries.json   columns of the q queries
-    config.json    the views, names of datasets, health of both quantizers
+    regions.npy    (m,) uint16, the smallest region of each item
+    map.json       views, regions, names of datasets
 
-A point is an item or a query on the map. Items are identified by id, because rows change when an index grows.
+training/maps.py makes it, the page draws it. Items are identified by id, because rows change when
+an index grows. Regions are nested in TIERS sizes, largest first; a region's number is its place in
+the list.
 
-Shapes: v views, m items on the map, q queries on the map.
+Shapes: v views, m items on the map, r regions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import BaseModel, Field, with_config
 
-from genius.collections.keys import id_key, key_dataset, key_id
+from genius.collections.keys import key_dataset, key_id
 from genius.files import write_compact
 from genius.reading import EXACT, damage_explained, read_array, read_json
 from genius.run import Run
-from genius.schema import Modality
 
 PART = "maps"
 COMMAND = "python -m training.maps COLLECTION RUN"
 SCALE = np.iinfo(np.int16).max  # int16 value of the edge of a map
+TIERS = 3  # sizes of regions
+
+RegionNumber = Annotated[int, Field(ge=0, le=65_535)]
+
+
+@with_config(EXACT)
+@dataclass(frozen=True)
+class Moved:
+    """A region whose neighbours are others than with everything kept."""
+
+    region: RegionNumber
+    share: float  # of the neighbours of its items
+    left: RegionNumber | None  # the region whose items it has fewer of among its neighbours
+    joined: RegionNumber | None  # whose it has more of
 
 
 @with_config(EXACT)
 @dataclass(frozen=True)
 class View:
-    """One map: which vectors it shows."""
+    """Where the items lie if so much of each is kept."""
 
-    depth: Annotated[int, Field(ge=0, le=256)] = 0  # levels whose codewords are summed; 0: the features z themselves
-    contrastive: bool = True  # whether fusion and quantizer were trained with the contrastive loss
-
-    @property
-    def name(self) -> str:
-        """Unique among the views of a run."""
-        return f"{'features' if not self.depth else f'codes-{self.depth}'}{'' if self.contrastive else '-plain'}"
+    depth: Annotated[int, Field(ge=0, le=256)]  # codes kept; 0: everything
+    distinct: Annotated[int, Field(ge=1)]  # places that are different
+    moved: tuple[Moved, ...] = ()  # most first
 
 
+@with_config(EXACT)
 @dataclass(frozen=True)
-class MappedQuery:
-    """A query on the map. Its image is not stored."""
+class Region:
+    """Items that lie together when everything is kept."""
 
-    id: str
-    modality: Modality
-    text: str
-    instruction: str
-    answers: tuple[str, ...]  # ids of items
+    tier: Annotated[int, Field(ge=0, lt=TIERS)]  # 0: the largest
+    parent: RegionNumber | None  # the region of the size above that it is part of
+    words: tuple[
+        Annotated[str, Field(max_length=100)], ...
+    ]  # no two regions of one size have the same; empty: mixed
+    items: Annotated[int, Field(ge=1)]  # all were tried
+    fits: Annotated[int, Field(ge=0)]  # of these, those that one of the words fits
+    portrait: Annotated[str, Field(max_length=200)]  # id of an item that stands for it; empty: none
 
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """All maps of a run."""
+    """All views of the map of a run."""
 
-    views: tuple[View, ...]
-    places: np.ndarray  # (v, m + q, 2) float32, from -1 to 1
+    views: tuple[View, ...]  # the first keeps everything
+    places: np.ndarray  # (v, m, 2) float32, from -1 to 1
     keys: np.ndarray  # (m,) int64, ascending
-    queries: tuple[MappedQuery, ...]
+    regions: tuple[Region, ...]
+    region_of: np.ndarray  # (m,) int64, number of the smallest region
     names: Mapping[int, str]  # of the datasets
-    split: str  # split of the queries
-    health: Mapping[str, Mapping[str, Any]]  # code health "with" and "without" the contrastive loss
 
     @property
     def datasets(self) -> np.ndarray:
@@ -75,89 +91,76 @@ class Maps:
         """The m item ids."""
         return [key_id(key) for key in self.keys.tolist()]
 
-    def points(self, ids: Sequence[str]) -> np.ndarray:
-        """Point numbers of the items with these ids, int64; items that are not on the map are left out."""
-        keys = np.array([id_key(id) for id in ids], dtype=np.int64)
-        points = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        return points[self.keys[points] == keys]
+    @cached_property
+    def lineage(self) -> np.ndarray:
+        """(r, TIERS) the region of each size that a region lies in, itself included; −1 for smaller
+        sizes.
+        """
+        found = np.full((len(self.regions), TIERS), -1)
+        for number, region in enumerate(self.regions):
+            if region.parent is not None:
+                found[number] = found[region.parent]
+            found[number, region.tier] = number
+        return found
 
     def save(self, folder: Path) -> None:
-        np.save(folder / "places.npy", np.rint(self.places * SCALE).astype(np.int16), allow_pickle=False)
+        np.save(
+            folder / "places.npy", np.rint(self.places * SCALE).astype(np.int16), allow_pickle=False
+        )
         np.save(folder / "keys.npy", self.keys, allow_pickle=False)
-        instructions = list(dict.fromkeys(query.instruction for query in self.queries))
-        queries = {
-            "instructions": instructions,
-            "id": [query.id for query in self.queries],
-            "modality": [query.modality for query in self.queries],
-            "text": [query.text for query in self.queries],
-            "instruction": [instructions.index(query.instruction) for query in self.queries],
-            "answers": [query.answers for query in self.queries],
-        }
-        write_compact(folder / "queries.json", queries)
-        views = [asdict(view) for view in self.views]
-        config = {"views": views, "datasets": self.names, "split": self.split, "health": self.health}
-        write_compact(folder / "config.json", config)
+        np.save(folder / "regions.npy", self.region_of.astype(np.uint16), allow_pickle=False)
+        views, regions = ([asdict(one) for one in some] for some in (self.views, self.regions))
+        write_compact(
+            folder / "map.json", {"views": views, "regions": regions, "datasets": self.names}
+        )
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Load maps. Raises UserError for damaged or inconsistent files."""
-        with damage_explained(f"the maps in {folder} cannot be read", f"create them again: {COMMAND}"):
-            config = read_json(folder / "config.json", MapsFile)
-            columns = read_json(folder / "queries.json", QueryColumns)
-            if max(columns.instruction, default=-1) >= len(columns.instructions):
-                raise ValueError("a query has an instruction that is not listed")
-            queries = tuple(
-                MappedQuery(id, Modality(modality), text, columns.instructions[instruction], tuple(answers))
-                for id, modality, text, instruction, answers in zip(
-                    columns.id, columns.modality, columns.text, columns.instruction, columns.answers, strict=True
-                )
-            )
-            for query in queries:
-                for answer in query.answers:
-                    id_key(answer)
+        """Load a map. Raises UserError for damaged or inconsistent files, or those of an older
+        program.
+        """
+        with damage_explained(f"the map in {folder} cannot be read", f"make it again: {COMMAND}"):
+            file = read_json(folder / "map.json", MapFile)
             keys = read_array(folder / "keys.npy", (None,), np.int64)
             if not len(keys):
                 raise ValueError("keys.npy names no item")
             if (keys < 0).any() or (np.diff(keys) <= 0).any():
                 raise ValueError("keys.npy does not ascend")
-            points = len(keys) + len(queries)
-            places = read_array(folder / "places.npy", (len(config.views), points, 2), np.int16)
-            if len({view.name for view in config.views}) < len(config.views):
-                raise ValueError("two views show the same")
+            places = read_array(folder / "places.npy", (len(file.views), len(keys), 2), np.int16)
+            region_of = read_array(folder / "regions.npy", (len(keys),), np.uint16).astype(np.int64)
+            if region_of.max() >= len(file.regions):
+                raise ValueError("an item lies in a region that is not listed")
+            for number, region in enumerate(file.regions):
+                if region.parent is not None and region.parent >= number:
+                    raise ValueError("a region comes before the one that it is part of")
+            named = [
+                number
+                for view in file.views
+                for one in view.moved
+                for number in (one.region, one.left, one.joined)
+            ]
+            if max((number for number in named if number is not None), default=0) >= len(
+                file.regions
+            ):
+                raise ValueError("a region that moved is not listed")
+        names = {int(number): name for number, name in file.datasets.items()}
         return cls(
-            config.views,
-            places.astype(np.float32) / SCALE,
-            keys,
-            queries,
-            {int(number): name for number, name in config.datasets.items()},
-            config.split,
-            config.health,
+            file.views, places.astype(np.float32) / SCALE, keys, file.regions, region_of, names
         )
 
 
-class MapsFile(BaseModel):
-    """config.json."""
+class MapFile(BaseModel):
+    """map.json."""
 
     model_config = EXACT
     views: Annotated[tuple[View, ...], Field(min_length=1, max_length=100)]
+    regions: Annotated[tuple[Region, ...], Field(min_length=1, max_length=65_536)]
     datasets: dict[Annotated[str, Field(pattern=r"^[0-9]{1,6}$")], str]
-    split: str
-    health: dict[Literal["with", "without"], dict[str, int | float]]
-
-
-class QueryColumns(BaseModel):
-    """queries.json."""
-
-    model_config = EXACT
-    instructions: list[str]
-    id: list[str]
-    modality: list[Literal[0, 1, 2]]
-    text: list[str]
-    instruction: list[Annotated[int, Field(ge=0)]]  # number in `instructions`
-    answers: list[list[str]]
 
 
 def read_maps(path: Path) -> Maps | None:
-    """The maps of a run, or None. Raises UserError if they are damaged or were made with another quantizer."""
+    """The map of a run, or None. Raises UserError if it is damaged or was made with another
+    quantizer.
+    """
     run = Run(path)
     return Maps.load(run.folder(PART)) if run.has(PART) else None

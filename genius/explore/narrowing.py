@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from genius.explore.beam_tree import beam_tree
-from genius.explore.code_profile import spread
+from genius.explore.word_fits import spread
 from genius.schema import SearchResult
 from genius.trie.code_table import CodeTable, Matches
 

@@ -10,9 +10,8 @@ from enum import StrEnum
 import numpy as np
 
 from genius.examples import Example
-from genius.explore.code_profile import spread
-from genius.explore.distinctive_words import directions
 from genius.explore.map_data import View
+from genius.explore.word_fits import directions, spread
 from genius.index.store import Index
 from genius.schema import Modality
 from genius.trie.code_table import Pattern
@@ -22,6 +21,7 @@ MAX_PREFIX_ITEMS = 8  # items that may share these codes; in a larger group two 
 MAX_COMPARED = 400  # pairs, or ten times the patterns, whose embeddings are read
 MAX_ITEMS = 500_000  # items; of a larger index no pair and no pattern is sought
 COPY_COSINE = 0.97  # cosine; above it two items are copies of each other
+ALIKE_COSINE = 0.8  # cosine; above it two photographs are hardly told apart at a glance
 MIN_PATTERN_ITEMS, MAX_PATTERN_ITEMS = 8, 200  # items of a pattern
 
 
@@ -34,6 +34,7 @@ class TourStep(StrEnum):
     PATTERN = "pattern"  # the items under a code pattern
     MAP = "map"  # the map before and after quantization
     DENSE = "dense"  # the same question, asked of dense search
+    GUESS = "guess"  # a picture to be guessed from its codes
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Tour:
     pair: tuple[int, int] | None = None  # rows of two items
     shared: tuple[int, ...] = ()  # the codes that they share
     pattern: Pattern = ()
-    views: tuple[str, str] | None = None  # names of the maps before and after quantization
+    views: tuple[int, int] | None = None  # codes kept on the map before and after quantization; 0: everything
 
     @property
     def steps(self) -> list[TourStep]:
@@ -57,6 +58,7 @@ class Tour:
             TourStep.PATTERN: bool(self.pattern),
             TourStep.MAP: self.views is not None,
             TourStep.DENSE: self.single is not None,
+            TourStep.GUESS: self.pair is not None,
         }
         return [step for step in TourStep if present[step]]
 
@@ -83,8 +85,10 @@ def shared_codes(index: Index) -> int:
 
 
 def most_similar_pair(index: Index) -> tuple[int, int] | None:
-    """Rows of two items with pictures that share their first codes but not the next one, and are most alike without
-    being copies; None if there are none."""
+    """Rows of two items with pictures that share their first codes but not the next one; None if there are none.
+
+    They are the most alike of those that are told apart at a glance, or else the least alike that are no copies.
+    """
     depth = shared_codes(index)
     if depth < 2 or index.n > MAX_ITEMS:
         return None
@@ -101,9 +105,10 @@ def most_similar_pair(index: Index) -> tuple[int, int] | None:
         return None
     first, second = order[places], order[places + 1]
     cosines = (unit_embeddings(index, first) * unit_embeddings(index, second)).sum(1)
-    cosines[cosines > COPY_COSINE] = -1.0
-    best = int(cosines.argmax())
-    return (int(first[best]), int(second[best])) if cosines[best] > 0 else None
+    worth = np.where(cosines > ALIKE_COSINE, -cosines, cosines)
+    worth[(cosines > COPY_COSINE) | (cosines <= 0)] = -np.inf
+    best = int(worth.argmax())
+    return (int(first[best]), int(second[best])) if np.isfinite(worth[best]) else None
 
 
 def coherent_pattern(index: Index) -> Pattern:
@@ -136,12 +141,10 @@ def coherence(index: Index, rows: np.ndarray) -> float:
     return float(np.mean([np.linalg.norm(mean) for mean in means]))
 
 
-def before_and_after(views: Sequence[View]) -> tuple[str, str] | None:
-    """Names of the map of the features and of the map with the most codes, both of the run's own training."""
-    trained = [view for view in views if view.contrastive]
-    before = [view for view in trained if not view.depth]
-    after = sorted((view for view in trained if view.depth), key=lambda view: view.depth)
-    return (before[0].name, after[-1].name) if before and after else None
+def before_and_after(views: Sequence[View]) -> tuple[int, int] | None:
+    """The number of codes that the map keeps at first, which is everything, and the largest number of codes."""
+    depths = [view.depth for view in views]
+    return (0, max(depths)) if depths and depths[0] == 0 < max(depths) else None
 
 
 def unit_embeddings(index: Index, rows: np.ndarray) -> np.ndarray:

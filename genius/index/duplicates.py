@@ -23,7 +23,7 @@ def find_duplicates(
     embeddings: Callable[[np.ndarray], np.ndarray],
     contents: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """(n − first,) bool: the item at this row, from `first` on, is a copy of one at a smaller row.
+    """(n − first,) int64: the smallest row of which the item at this row, from `first` on, is a copy; −1: none.
 
     table: of all n items. embeddings: rows (p,) -> (p, d). contents: rows (p,) -> (p,) hashes of modality and text.
     """
@@ -32,12 +32,14 @@ def find_duplicates(
     crowded = np.flatnonzero(table.bucket_sizes(ids) > 1)
     position, ids = position[crowded], ids[crowded]
     compared = np.minimum(table.bucket_sizes(ids), MAX_COMPARED)
-    copies = np.zeros(len(table) - first, dtype=bool)
+    none = len(table)
+    copies = np.full(none - first, none)
     for part in np.split(np.arange(len(ids)), np.flatnonzero(np.diff(np.cumsum(compared) // PAIR_BLOCK)) + 1):
         owner, neighbor = expand_ranges(ids[part], ids[part] + compared[part])
         row, older = table.rows[position[part][owner]], table.rows[neighbor]
         row, older = row[older < row], older[older < row]
         near = np.square(embeddings(row).astype(np.float32) - embeddings(older)).sum(1) <= MAX_DISTANCE**2
         row, older = row[near], older[near]
-        copies[row[contents(row) == contents(older)] - first] = True
-    return copies
+        same = contents(row) == contents(older)
+        np.minimum.at(copies, row[same] - first, older[same])
+    return np.where(copies == none, -1, copies)

@@ -1,7 +1,7 @@
 """Erase removed items from the files that a run has beside its index.
 
 - The copy of a folder in RUN/collection loses them, and what only they say or show.
-- Maps lose their points and the queries that found only them; names of codes lose their pictures and their words.
+- Maps lose their points; names of codes and of regions lose their pictures and their words.
 - What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
 
 Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the manifest lists
@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +29,17 @@ from genius.schema import Item
 
 COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
 VECTORS = "vectors"  # preset of a run of vectors that somebody else made
-KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
-FILE_OF_NAMES, QUERIES, KEYS, PLACES = "names.json", "queries.json", "keys.npy", "places.npy"  # see explore
+KEPT = (
+    "features",
+    "towers",
+    "indexing",
+    "adding",
+    "vectors",
+    "own",
+    "without-contrast",
+)  # by training, to go on later
+FILE_OF_NAMES, MAP = "names.json", "map.json"  # see explore
+KEYS, PLACES, REGIONS = "keys.npy", "places.npy", "regions.npy"  # of a map
 Change = Callable[[Path], None]  # fills the folder of a part
 
 
@@ -42,14 +51,19 @@ def erase(run: Run) -> None:
     left = "the items are gone from the index, but not yet from all files of the run; change it again to go on"
     with disk_errors_explained(run.path, left):
         for root in run.path.glob(f"{COLLECTIONS}/*"):
-            if TEMPORARY.fullmatch(root.name):  # a killed process was building it, or another one is
+            if TEMPORARY.fullmatch(
+                root.name
+            ):  # a killed process was building it, or another one is
                 with deletion_lock(root) as free:
                     if free:
                         remove_folder(root)
             elif (root / "cand_pool").exists():
                 erase_candidates(root, ids)
         for name in KEPT:
-            with suppress(UserError), write_lock(run.path / name):  # else a training goes on, and deletes it at its end
+            with (
+                suppress(UserError),
+                write_lock(run.path / name),
+            ):  # else a training goes on, and deletes it at its end
                 remove_folder(run.path / name)
         run.record(erasing=[])
 
@@ -71,9 +85,12 @@ def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
 
     if run.manifest.get("preset") == VECTORS:  # which has no copy of its items
         vectors = index.embeddings[rows]
-        remember(run.path / COLLECTIONS, (vector_content(*each) for each in zip(vectors, items, strict=True)))
+        remember(
+            run.path / COLLECTIONS,
+            (vector_content(*each) for each in zip(vectors, items, strict=True)),
+        )
     _change(run, "names", partial(_names, ids, is_said))
-    _change(run, "maps", partial(_maps, ids, {item.text for item in items} - {""}), ["config.json"])
+    _change(run, "maps", partial(_maps, ids, is_said))
 
 
 def _names(ids: set[str], is_said: Callable[[str], bool], names: Path) -> Change | None:
@@ -87,36 +104,39 @@ def _names(ids: set[str], is_said: Callable[[str], bool], names: Path) -> Change
     return None if after == before else lambda folder: write_compact(folder / FILE_OF_NAMES, after)
 
 
-def _maps(ids: set[str], texts: set[str], maps: Path) -> Change | None:
-    """As `_names`. Raises UserError if no item of the maps is left."""
-    queries, keys, places = (
-        json.loads((maps / QUERIES).read_text(encoding="utf-8")),
-        np.load(maps / KEYS),
-        np.load(maps / PLACES),
-    )
+def _maps(ids: set[str], is_said: Callable[[str], bool], maps: Path) -> Change | None:
+    """As `_names`. Raises UserError if no item of the map is left, or an older program made it."""
+    if not (maps / MAP).exists():
+        raise UserError("the map is of an older program")
+    before, keys = json.loads((maps / MAP).read_text(encoding="utf-8")), np.load(maps / KEYS)
     stays = ~np.isin(keys, [id_key(id) for id in ids if ID.fullmatch(id)])
-    answers = [[id for id in ids_ if id not in ids] for ids_ in queries["answers"]]
-    asked = np.array([bool(found) and text not in texts for found, text in zip(answers, queries["text"], strict=True)])
-    if stays.all() and answers == queries["answers"] and asked.all():
+    lost = {word for region in before["regions"] for word in region["words"] if is_said(word)}
+    regions = [
+        region
+        | {"words": [word for word in region["words"] if word not in lost]}
+        | {"portrait": "" if region["portrait"] in ids else region["portrait"]}
+        for region in before["regions"]
+    ]
+    if stays.all() and regions == before["regions"]:
         return None
     if not stays.any():
-        raise UserError("no item of the maps is left")
-    columns = {name: list(compress(column, asked)) for name, column in (queries | {"answers": answers}).items()}
+        raise UserError("no item of the map is left")
 
     def write(folder: Path) -> None:
-        write_compact(folder / QUERIES, columns | {"instructions": queries["instructions"]})
+        write_compact(folder / MAP, before | {"regions": regions})
         np.save(folder / KEYS, keys[stays])
-        np.save(folder / PLACES, places[:, np.concatenate([stays, asked.astype(bool)])])
+        np.save(folder / REGIONS, np.load(maps / REGIONS)[stays])
+        np.save(folder / PLACES, np.load(maps / PLACES)[:, stays])
 
     return write
 
 
-def _change(run: Run, part: str, change: Callable[[Path], Change | None], shared: Sequence[str] = ()) -> None:
+def _change(run: Run, part: str, change: Callable[[Path], Change | None]) -> None:
     """Publish a part without what is removed; delete it if nobody can use it."""
     if not run.has(part):
         return
     try:
         if write := change(run.folder(part)):
-            run.replace(part, write, {name: name for name in shared})
+            run.replace(part, write, {})
     except UserError:  # it is damaged, of other models, or would be empty
         run.drop(part)

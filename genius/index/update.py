@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -99,7 +99,7 @@ class Added:
     unreadable: int  # their images cannot be read
     changed: tuple[str, ...]  # the skipped ids whose texts or pictures differ from the indexed ones
     complaints: tuple[str, ...]  # sentences about some unreadable images
-    copies: tuple[str, ...] = ()  # names of the images, or texts, of some duplicates
+    copies: tuple[tuple[str, str], ...] = ()  # of some duplicates, the name of the image or text, and of whose copy
     replaced: tuple[str, ...] = ()  # ids whose items gave way to others of the source
 
     @property
@@ -148,14 +148,16 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
         readable, embedding = files.arrays["masks"][:, 0] | ~new.kinds["pictured"], files.arrays["embedding"]
         stays = np.ones(index.n, dtype=bool)
         stays[new.kinds["row"][readable & (new.kinds["row"] >= 0)]] = False
-        copies = np.zeros(len(codes), dtype=bool)
-        copies[readable] = _find_copies(
+        copied = np.full(len(codes), -1)  # (m,) the row of the index, then of the new items, of which each is a copy
+        copied[readable] = _find_copies(
             index,
             np.flatnonzero(stays),
             codes[readable],
             ConcatenatedArray([embedding], np.flatnonzero(readable)),
             new.kinds["content"][readable],
         )
+        copies = copied >= 0
+        examples = _copy_examples(index, np.flatnonzero(stays), new.items(source), copied, np.flatnonzero(readable))
         kept, replaced = np.flatnonzero(readable & ~copies), [item.id for item in index.items(np.flatnonzero(~stays))]
         if len(kept):
             distances = squared_distances(fused, codes, models.quantizer)
@@ -173,7 +175,6 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
         elif replaced:
             _publish(opened, index, stays)
         remove_folder(files.folder)
-        copied = islice(compress(new.items(source), copies), MAX_EXAMPLES)
         return Added(
             len(kept),
             new.skipped,
@@ -181,7 +182,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
             int((~readable).sum()),
             new.changed,
             tuple(complaints[:MAX_EXAMPLES]),
-            tuple(Path(item.image).name if item.image else item.text for item in copied),
+            examples,
             tuple(replaced),
         )
 
@@ -470,7 +471,7 @@ def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: 
 def _find_copies(
     index: Index, kept: np.ndarray, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray
 ) -> np.ndarray:
-    """(m,) bool: whether one of the kept rows (k,) of the index or an earlier new item is the same.
+    """(m,) int64: the place of the same item among the kept rows (k,) of the index and then the new items, or −1.
 
     codes (m, M), embeddings (m, d), contents (m,): of the new items.
     """
@@ -485,3 +486,30 @@ def _find_copies(
     rows = np.concatenate([kept, np.arange(index.n, index.n + len(codes))])
     vectors = ConcatenatedArray([index.embeddings, embeddings], rows)
     return find_duplicates(IDTable.from_packed(packed, index.code_sizes), len(kept), vectors.__getitem__, content)
+
+
+def _copy_examples(
+    index: Index, kept: np.ndarray, new: Iterable[Item], copied: np.ndarray, readable: np.ndarray
+) -> tuple[tuple[str, str], ...]:
+    """Names of the first copies, and of the items whose copies they are: of the index by their ids, too.
+
+    kept (k,): rows of the index. copied (m,): see `_find_copies`. readable: which of the m items it counts.
+    """
+    chosen = np.flatnonzero(copied >= 0)[:MAX_EXAMPLES]
+    if not len(chosen):
+        return ()
+    places = {int(row): int(copied[row]) for row in chosen}
+    twins = {int(readable[place - len(kept)]) for place in places.values() if place >= len(kept)}
+    named = {row: _name(item) for row, item in enumerate(new) if row in places or row in twins}
+
+    def twin(name: str, place: int) -> str:
+        if place >= len(kept):
+            return named[int(readable[place - len(kept)])]
+        (item,) = index.items(kept[[place]])
+        return f"item {item.id}" if _name(item) == name else f"item {item.id}, {_name(item)}"
+
+    return tuple((named[row], twin(named[row], place)) for row, place in places.items())
+
+
+def _name(item: Item) -> str:
+    return Path(item.image).name if item.image else item.text

@@ -3,8 +3,10 @@
 Callers on any thread hand over queries and block until these are answered. One thread does all the work, so the models
 need no lock and the device holds one batch at a time.
 
-- *Batches.* The oldest request goes first, together with every other waiting request for the same work with equal
-  options that still fits. A lone request is never delayed for batching. After a batch of several requests the thread
+- *Turns.* Callers say who asks (`asker`). The client goes first that was served longest ago, so one who asks a lot delays
+  nobody else; a request whose asker no longer listens comes after all others.
+- *Batches.* The first request goes together with every other waiting request for the same work with equal options that
+  still fits. A lone request is never delayed for batching. After a batch of several requests the thread
   pauses for a millisecond, so that callers who ask again at once join those who waited: without it eight such callers
   fall into two groups that take turns, at a third more computation for each query.
 - *Large requests* go in parts of `size` queries. A caller hands over one part at a time, so others go
@@ -22,8 +24,10 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from queue import SimpleQueue
@@ -37,6 +41,18 @@ Answer = TypeVar("Answer")
 Work = Callable[[list[Queued], Options], Sequence[Answer]]
 
 PAUSE = 0.001  # seconds
+
+
+@dataclass(eq=False)
+class Asker:
+    """For whom requests are made. listens: whether somebody still waits for the answer."""
+
+    client: str = ""
+    listens: bool = True
+
+
+NOBODY_ELSE = Asker()  # a program of its own
+asker: ContextVar[Asker] = ContextVar("asker", default=NOBODY_ELSE)
 
 
 class Batcher:
@@ -83,6 +99,7 @@ class _Request:
     options: Any
     queries: Sequence
     size: int
+    asker: Asker = field(default_factory=lambda: asker.get())
     future: Future = field(default_factory=Future)
 
 
@@ -114,9 +131,10 @@ def leave_cores_to_engines() -> None:
 def _serve(requests: SimpleQueue[_Request]) -> None:
     """The thread. Between two batches it refers to no request, so it keeps no engine alive."""
     waiting: list[_Request] = []
+    served: dict[str, float] = {}  # when a client that has other requests waiting was last served
     while True:
         _receive(requests, waiting)
-        if _work_on(_next_batch(waiting)) > 1:
+        if _work_on(_next_batch(waiting, served)) > 1:
             time.sleep(PAUSE)
 
 
@@ -126,17 +144,36 @@ def _receive(requests: SimpleQueue[_Request], waiting: list[_Request]) -> None:
         waiting.append(requests.get())
 
 
-def _next_batch(waiting: list[_Request]) -> list[_Request]:
-    """Take the next request and those that can join it from `waiting`; empty if all were cancelled."""
+def _next_batch(waiting: list[_Request], served: dict[str, float]) -> list[_Request]:
+    """Take the next request and those that can join it from `waiting`; empty if all were cancelled.
+
+    served: when a client was last served, of those that have more requests waiting; it is kept up to date.
+    """
     batch: list[_Request] = []
-    for request in waiting:
+    for request in _in_turns(waiting, served):
         first = batch[0] if batch else request
         room = first.size - sum(len(joined.queries) for joined in batch)
         joins = (request.work, request.options) == (first.work, first.options) and len(request.queries) <= room
         if joins and request.future.set_running_or_notify_cancel():
             batch.append(request)
     waiting[:] = [request for request in waiting if not (request.future.running() or request.future.done())]
+    now = time.monotonic()
+    served |= {request.asker.client: now for request in batch}
+    others = {request.asker.client for request in waiting}
+    for client in served.keys() - others:
+        del served[client]
     return batch
+
+
+def _in_turns(waiting: Sequence[_Request], served: Mapping[str, float]) -> list[_Request]:
+    """The requests in the order in which they are due: clients take turns, and who does not listen comes last."""
+    turns: Counter[str] = Counter()
+    due = []
+    for place, request in enumerate(waiting):
+        client = request.asker.client
+        due.append((not request.asker.listens, turns[client], served.get(client, 0.0), place))
+        turns[client] += 1
+    return [waiting[place] for *_, place in sorted(due)]
 
 
 def _work_on(batch: list[_Request]) -> int:

@@ -4,11 +4,14 @@
 const KINDS = ["Image", "Text", "Pair"];
 const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#7a5cc4", "#b2182b", "#4d9221"];
 const OTHERS = "#9aa0ab";
+const NO_REGION = 65535;
+const CLOSER = 2.2; // zoom from which the regions of the next size have the large names
 const PAGE = 24; // items that are shown at once
 const CHILDREN = 120; // codes
 const at = (id) => document.getElementById(id);
 const shards = {}; // number: {promise, resolve}
-let run, kinds, codes, places;
+let run, kinds, codes, places; // places: of the view that is shown
+let regions = [], regionOf, chosen = null; // number of a region that is kept, or null
 let prefix = [], first = 0, last = 0; // the chosen beginning of an ID, and its items: first to last - 1
 let unseen; // those that are not shown yet
 let colors = []; // of each item, a number in COLORS; -1: OTHERS
@@ -30,12 +33,14 @@ function show(given) {
   run = given;
   kinds = numbers(Uint8Array, run.kinds);
   codes = numbers(Uint16Array, run.codes);
-  places = run.places && numbers(Float32Array, run.places);
+  places = run.map && numbers(Float32Array, run.map.places[0]);
   document.title = run.name;
   at("title").textContent = run.name;
   at("to-map").hidden = !places;
+  if (places) showRegions();
   at("color").append(make("option", { value: -1 }, "kind"));
   for (let level = 0; level < run.levels; level++) at("color").append(make("option", { value: level }, `code ${level}`));
+  if (places) at("color").value = -2;
   addEventListener("hashchange", go);
   addEventListener("resize", draw);
   at("color").addEventListener("change", paint);
@@ -43,6 +48,56 @@ function show(given) {
   if (places) listen();
   go();
 }
+
+/** Contents, and how many codes are kept. */
+function showRegions() {
+  regionOf = numbers(Uint16Array, run.map.region);
+  regions = run.map.regions.map(([tier, parent, name, items, portrait]) => ({ tier, parent, name, items, portrait }));
+  regions.forEach((region, number) => {
+    region.color = region.parent === null ? COLORS[number % COLORS.length] : regions[region.parent].color;
+    if (region.tier === 0) contents(at("contents"), number);
+  });
+  for (const keep of run.map.views) {
+    at("keep").append(make("option", { value: keep }, keep ? `${keep} code${keep > 1 ? "s" : ""}` : "everything"));
+  }
+  at("keep").addEventListener("change", () => {
+    places = numbers(Float32Array, run.map.places[at("keep").selectedIndex]);
+    locate();
+    draw();
+  });
+  at("color").append(make("option", { value: -2 }, "region"));
+  locate();
+}
+
+/** Where the name of each region belongs: the middle of its items. */
+function locate() {
+  const members = regions.map(() => []);
+  regionOf.forEach((region, number) => {
+    for (let one = region === NO_REGION ? null : region; one !== null; one = regions[one].parent) members[one].push(number);
+  });
+  const middle = (numbers, axis) => Float32Array.from(numbers, (number) => places[2 * number + axis]).sort()[numbers.length >> 1];
+  regions.forEach((region, number) => (region.center = [middle(members[number], 0), middle(members[number], 1)]));
+}
+
+function contents(list, number) {
+  const { name, items, tier } = regions[number];
+  const entry = make("button", { type: "button", onclick: () => keepRegion(number) }, `${name || "mixed"} `, make("small", {}, items.toLocaleString("en")));
+  const parts = tier ? [] : regions.flatMap((region, part) => (region.parent === number && region.name ? [part] : []));
+  if (!parts.length) return list.append(make("li", {}, entry));
+  const inner = make("ul");
+  parts.forEach((part) => contents(inner, part));
+  list.append(make("li", {}, make("details", {}, make("summary", {}, entry), inner)));
+}
+
+/** Keeps a region, or everything again, and goes there. */
+function keepRegion(number) {
+  chosen = chosen === number ? null : number;
+  [view.x, view.y] = chosen === null ? [0, 0] : regions[number].center;
+  view.scale = chosen === null ? 1 : [2.5, 5, 9][regions[number].tier];
+  paint();
+}
+
+const isIn = (region, number) => region !== null && (region === number || isIn(regions[region].parent, number));
 
 /** Called by items-N.js. */
 function receive(number, records) {
@@ -181,6 +236,12 @@ async function open(number) {
 /** Chooses the colors of the items: the most frequent kinds or codes have one of their own. */
 function paint() {
   const level = Number(at("color").value), counts = {};
+  if (level === -2) {
+    const colored = regions.map((region, number) => (chosen === null || isIn(number, chosen) ? COLORS.indexOf(region.color) : -1));
+    colors = Int8Array.from(kinds, (_, number) => (number < first || number >= last ? -1 : (colored[regionOf[number]] ?? -1)));
+    at("legend").replaceChildren();
+    return draw();
+  }
   const value = (number) => (level < 0 ? kinds[number] : codeOf(number, level));
   for (let number = first; number < last; number++) counts[value(number)] = (counts[value(number)] || 0) + 1;
   const largest = Object.keys(counts).sort((a, b) => counts[b] - counts[a]).slice(0, COLORS.length);
@@ -201,34 +262,61 @@ function dot(color) {
 }
 
 function scaleOf(canvas) {
-  return (view.scale * Math.min(canvas.width, canvas.height)) / 2.1; // places lie between -1 and 1
+  return [canvas.width, canvas.height].map((side) => (view.scale * side) / 2.1); // places lie between -1 and 1
 }
 
 function draw() {
   const canvas = at("canvas"), ratio = devicePixelRatio;
   if (at("map").hidden) return;
   [canvas.width, canvas.height] = [canvas.clientWidth * ratio, canvas.clientHeight * ratio];
-  const context = canvas.getContext("2d"), scale = scaleOf(canvas), size = ratio * Math.min(6, 2 + view.scale / 2);
+  const context = canvas.getContext("2d"), [across, down] = scaleOf(canvas), size = ratio * Math.min(6, 2 + view.scale / 2);
   for (let color = -1; color < COLORS.length; color++) {
     context.fillStyle = color < 0 ? OTHERS : COLORS[color];
     context.globalAlpha = color < 0 ? 0.35 : 0.8;
     for (let number = 0; number < colors.length; number++) {
       if (colors[number] !== color) continue;
-      const x = canvas.width / 2 + (places[2 * number] - view.x) * scale;
-      const y = canvas.height / 2 - (places[2 * number + 1] - view.y) * scale;
+      const x = canvas.width / 2 + (places[2 * number] - view.x) * across;
+      const y = canvas.height / 2 - (places[2 * number + 1] - view.y) * down;
       if (x > -size && y > -size && x < canvas.width + size && y < canvas.height + size) {
         context.fillRect(x - size / 2, y - size / 2, size, size); // a place that is not known is NaN
       }
     }
   }
+  drawNames(canvas, context);
+}
+
+/** Names in two sizes, the larger first, where there is room. */
+function drawNames(canvas, context) {
+  const [across, down] = scaleOf(canvas), large = view.scale < CLOSER ? 0 : 1, taken = [], ratio = devicePixelRatio;
+  context.globalAlpha = 1;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  const { color: ink } = getComputedStyle(canvas), ground = getComputedStyle(document.body).backgroundColor;
+  const wanted = regions.filter(({ tier, name }) => name && (tier === large || tier === large + 1));
+  for (const { tier, name, center, color } of wanted.sort((a, b) => a.tier - b.tier || b.items - a.items)) {
+    const [x, y] = [canvas.width / 2 + (center[0] - view.x) * across, canvas.height / 2 - (center[1] - view.y) * down];
+    const size = ratio * (tier === large ? 19 : 13);
+    context.font = `${tier === large ? 700 : 400} ${size}px system-ui, sans-serif`;
+    const half = context.measureText(name).width / 2 + 4 * ratio;
+    const box = [x - half, y - size * 0.7, x + half, y + size * 0.7];
+    const isFree = taken.every((other) => box[0] > other[2] || other[0] > box[2] || box[1] > other[3] || other[1] > box[3]);
+    if (!isFree || x < 0 || y < 0 || x > canvas.width || y > canvas.height) continue;
+    taken.push(box);
+    context.strokeStyle = ground;
+    context.lineWidth = 4 * ratio;
+    context.strokeText(name, x, y);
+    context.fillStyle = tier === large ? color : ink;
+    context.fillText(name, x, y);
+  }
 }
 
 /** Opens the item nearest to a point of the canvas, in its pixels from the middle, if one is near. */
 function pick(x, y) {
-  const scale = scaleOf(at("canvas")), place = [view.x + x / scale, view.y - y / scale];
-  let nearest = -1, least = (24 * devicePixelRatio) / scale;
+  const [across, down] = scaleOf(at("canvas")), place = [view.x + x / across, view.y - y / down];
+  let nearest = -1, least = 24 * devicePixelRatio;
   for (let number = first; number < last; number++) {
-    const distance = Math.hypot(places[2 * number] - place[0], places[2 * number + 1] - place[1]);
+    const distance = Math.hypot((places[2 * number] - place[0]) * across, (places[2 * number + 1] - place[1]) * down);
     if (distance < least) [nearest, least] = [number, distance];
   }
   if (nearest >= 0) open(nearest);
@@ -240,9 +328,9 @@ function zoom(factor) {
 }
 
 function move(x, y) {
-  const scale = scaleOf(at("canvas"));
-  view.x -= x / scale;
-  view.y += y / scale;
+  const [across, down] = scaleOf(at("canvas"));
+  view.x -= x / across;
+  view.y += y / down;
   draw();
 }
 

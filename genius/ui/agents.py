@@ -1,116 +1,141 @@
-"""For agents: the endpoints of the API as tools of the Model Context Protocol (MCP), by Gradio's own server of it.
+"""For agents: the public endpoints of a run as tools of the Model Context Protocol (MCP).
 
-That server calls its page over HTTP, as a client without the visitor's address and login, fetches links to files, and
-answers with Python's notation. `AgentServer` puts a call into the queue of the page instead, so that the limits and the
-metrics of the API hold, takes pictures as data only, and answers with JSON and the pictures of items.
-tests/ui/test_agents.py fails where a version of Gradio works in another way.
+The tools are made from the same functions as the endpoints, by the protocol's own library. A call
+is one of the endpoints' calls, so the limits and the metrics of the API hold for it; a picture
+comes as data, and answers end with the pictures of their first items.
 """
 
 import base64
 import binascii
+import inspect
 import json
-import uuid
-from typing import Any
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import gradio as gr
-import gradio.mcp
-from gradio.data_classes import PredictBodyInternal
-from gradio.processing_utils import save_bytes_to_cache
-from gradio.server_messages import ProcessCompletedMessage
-from gradio.utils import get_upload_folder
-from starlette.requests import Request
+from anyio.to_thread import run_sync
+from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.fastmcp.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import ImageContent, TextContent
+from starlette.types import Receive, Scope, Send
 
 from genius.errors import UserError
-from genius.ui.gradio_hooks import listeners
+from genius.ui.endpoints import Endpoints, upload_folder
+from genius.ui.failures import sentence_for
+from genius.ui.security import client_of
 
 DATA_URI = "a data URI: data:image/jpeg;base64,…"
+NO_DATA = f"The picture must be {DATA_URI}"
 MOST_PICTURES = 20  # of one answer
 
 
-class AgentServer(gradio.mcp.GradioMCPServer):
-    """The tools of one page."""
+class Agents:
+    """An ASGI application at PATH with a tool for each public endpoint."""
 
-    _file_data_tool_description = f" A picture is given as {DATA_URI}"
+    PATH = "/gradio_api/mcp/"
 
-    def _get_or_create_client(self) -> "AgentServer":
-        return self  # to which Gradio submits a call
+    def __init__(self, endpoints: Endpoints):
+        self.endpoints = endpoints
+        # names and origins of requests are checked before (security.py)
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        self.server = FastMCP("GENIUS Explorer", stateless_http=True, transport_security=security)
+        for function in endpoints.public.values():
+            self.server.add_tool(self.tool(function))
+        self.server.streamable_http_app()  # which makes the session manager
 
-    def submit(self, *arguments: Any, api_name: str, headers: dict[str, str]) -> tuple[str, list[Any]]:
-        return api_name, list(arguments)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.server.session_manager.handle_request(scope, receive, send)
 
-    async def _execute_tool_without_progress(self, job: tuple[str, list[Any]]) -> list[Any]:
-        """Wait in the queue as a call of the API does. Raises UserError with what the call is refused for."""
-        name, arguments = job
-        queue, session = self.blocks._queue, uuid.uuid4().hex
-        scope = self.mcp_server.request_context.request.scope
-        request = Request({**scope, "path": "/gradio_api/queue/join"})  # the queue knows no other addresses
-        function = self.get_block_fn_from_endpoint_name(name)
-        body = PredictBodyInternal(data=arguments, fn_index=function._id, session_hash=session, request=request)
-        listeners[session] += 1
-        try:
-            accepted, answer, _ = await queue.push(body, request, None)
-            if not accepted:
-                raise UserError(answer)
-            while not isinstance(answer, ProcessCompletedMessage):
-                answer = await queue.pending_messages_per_session[session].get()
-        finally:
-            del listeners[session]
-            await queue.clean_events(session_hash=session)  # where the agent has left
-            queue.pending_messages_per_session.pop(session, None)
-            queue.pending_event_ids_session.pop(session, None)
-        if not answer.success:
-            raise UserError(answer.output["error"])
-        return answer.output["data"]
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self.server.session_manager.run():
+            yield
 
-    async def _execute_tool_with_progress(self, job: tuple[str, list[Any]], progress_token: str | int) -> list[Any]:
-        return await self._execute_tool_without_progress(job)
+    def tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function as a tool: its picture is a text, and its answer is content."""
+        hints, signature = get_type_hints(function), inspect.signature(function)
+        pictured = [name for name, kind in hints.items() if kind == gr.FileData | None]
 
-    def convert_strings_to_filedata(self, value: dict[str, Any], filedata_positions: Any) -> dict[str, Any]:
-        """The arguments of a call, with the data of a picture as an upload. Raises UserError for what is no data."""
-        picture = value.get("picture")
-        if not isinstance(picture, str):
-            return value
-        head, _, data = picture.partition("base64,")
-        try:
-            if not head.startswith("data:"):
-                raise ValueError
-            path = save_bytes_to_cache(base64.b64decode(data, validate=True), "picture", get_upload_folder())
-        except (ValueError, binascii.Error):
-            raise UserError(f"The picture must be {DATA_URI}") from None
-        self.blocks.upload_file_set.add(path)  # which are deleted some time after their last use
-        return {**value, "picture": {"path": path, "meta": {"_type": "gradio.FileData"}}}
+        async def call(context: Context, **arguments: Any) -> list[TextContent | ImageContent]:
+            request = context.request_context.request
+            assert request is not None, "tools are called over HTTP"
+            calls = self.endpoints.calls
+            try:
+                accepted = calls.accept(client_of(request.scope), request.headers)
+            except Exception as error:
+                raise ToolError(sentence_for(error)) from None
+            accepted.listens = True
+            try:
+                return await run_sync(self.answer, function, arguments, pictured, accepted.id)
+            except Exception as error:
+                raise ToolError(sentence_for(error)) from None
+            finally:
+                calls.forget(accepted)
 
-    def simplify_filedata_schema(self, schema: dict[str, Any]) -> tuple[dict[str, Any], list[list[str | int]]]:
-        schema, positions = super().simplify_filedata_schema(schema)
-        words = json.dumps(schema, ensure_ascii=False).replace("a http or https url to a file", DATA_URI)
-        return json.loads(words), positions
+        kinds = {name: str if name in pictured else kind for name, kind in hints.items()}
+        parameters = [
+            parameter.replace(annotation=kinds[name], default="")
+            if name in pictured
+            else parameter.replace(annotation=kinds[name])
+            for name, parameter in signature.parameters.items()
+        ]
+        given = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
+        keywords = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters
+        ]
+        call.__name__ = function.__name__
+        call.__doc__ = inspect.getdoc(function) or ""
+        call.__doc__ += f" A picture is given as {DATA_URI}" * bool(pictured)
+        call.__signature__ = inspect.Signature([*keywords, given])  # type: ignore[attr-defined]
+        call.__annotations__ = {name: kinds[name] for name in signature.parameters}
+        call.__annotations__["context"] = Context
+        return call
 
-    def postprocess_output_data(self, data: list[Any], root_url: str) -> list[Any]:
-        """The answer as JSON; then, for each of its first items that has one, the id and the picture."""
-        (answer,) = data
-        items = answer if isinstance(answer, list) else answer.get("hits") or answer.get("items") or [answer]
+    def answer(
+        self, function: Callable[..., Any], arguments: Any, pictured: list[str], call: str
+    ) -> list[TextContent | ImageContent]:
+        for name in pictured:
+            if arguments.get(name):
+                arguments[name] = upload_of(arguments[name])
+            else:
+                arguments.pop(name, None)
+        with self.endpoints.answering(function.__name__, call):
+            return self.content(function(**arguments))
+
+    def content(self, answer: Any) -> list[TextContent | ImageContent]:
+        """The answer as JSON; then, for each of its first items that has one, id and picture."""
+        items = answer
         if isinstance(answer, dict):
+            items = answer.get("hits") or answer.get("items") or [answer]
             answer = {name: value for name, value in answer.items() if name != "picture"}
-        content = [self.types.TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))]
-        engine = self.blocks.engine
-        with engine.versions.snapshot():
-            ids = [item["id"] for item in items if "id" in item][:MOST_PICTURES]
-            for id, row in zip(ids, engine.index.rows_of(ids) if ids else [], strict=True):
-                if row >= 0 and (picture := engine.index.thumbnail(int(row))):
-                    encoded = base64.b64encode(picture).decode()
-                    content += [
-                        self.types.TextContent(type="text", text=f"The picture of {id}:"),
-                        self.types.ImageContent(type="image", data=encoded, mimeType="image/webp"),
-                    ]
+        text = json.dumps(answer, ensure_ascii=False)
+        content: list[TextContent | ImageContent] = [TextContent(type="text", text=text)]
+        index = self.endpoints.engine.index
+        ids = [item["id"] for item in items if isinstance(item, dict) and "id" in item]
+        ids = ids[:MOST_PICTURES]
+        for id, row in zip(ids, index.rows_of(ids) if ids else [], strict=True):
+            if row >= 0 and (picture := index.thumbnail(int(row))):
+                encoded = base64.b64encode(picture).decode()
+                content.append(TextContent(type="text", text=f"The picture of {id}:"))
+                content.append(ImageContent(type="image", data=encoded, mimeType="image/webp"))
         return content
 
 
-def offer_tools() -> None:
-    """Let Gradio serve the tools of the pages that are mounted from now on."""
-    gradio.mcp.GradioMCPServer = AgentServer
-
-
-def check_offered(page: gr.Blocks) -> None:
-    """Raise UserError if Gradio could not make the tools of a mounted page, of which it only takes a note."""
-    if page.mcp_server_obj is None:
-        raise UserError(f"--mcp does not work here ({page.mcp_error}); pip install 'genius-explorer[mcp]'")
+def upload_of(picture: str) -> dict[str, str]:
+    """The data of a picture as an upload. Raises UserError for what is no data."""
+    head, _, data = picture.partition("base64,")
+    try:
+        if not head.startswith("data:"):
+            raise ValueError
+        content = base64.b64decode(data, validate=True)
+    except (ValueError, binascii.Error):
+        raise UserError(NO_DATA) from None
+    upload_folder().mkdir(parents=True, exist_ok=True)
+    folder = tempfile.mkdtemp(dir=upload_folder())
+    file = Path(folder) / "picture"
+    file.write_bytes(content)
+    return {"path": str(file)}

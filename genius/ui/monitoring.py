@@ -11,15 +11,13 @@ import json
 import logging
 import sys
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gradio as gr
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -27,9 +25,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
 from genius.schema import MODES, Modality, Query
-from genius.ui.gradio_hooks import has_undelivered, queue_has_ended, queue_state
-from genius.ui.runs import refusal
+from genius.ui.answers import refusal
 from genius.ui.security import posts_to
+
+if TYPE_CHECKING:
+    from genius.ui.calls import Call
+    from genius.ui.page import Page
 
 CALL_LOG = logging.getLogger("genius.calls")
 SERVER_LOG = logging.getLogger("genius.server")  # what the server does: it loads, serves and shuts down
@@ -40,18 +41,23 @@ prometheus_client.disable_created_metrics()
 
 
 @dataclass
-class Call:
+class LoggedCall:
     """One call of a function of the page or the API."""
 
     monitor: "Monitor"
     run: str
     function: str
-    id: str  # that of Gradio's event, if it waited in the queue; clients of the API know it
+    open: "Call"
     kind: str | None = None  # of its searches: modality of the query
     mode: str | None = None
 
+    @property
+    def id(self) -> str:
+        """That of Gradio's event, which clients of the API know."""
+        return (*self.open.names, self.open.id)[0]
 
-current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
+
+current_call: ContextVar[LoggedCall | None] = ContextVar("current_call", default=None)
 
 
 class Outcome:
@@ -73,7 +79,7 @@ class Monitor:
 
     def __init__(self):
         self.state = "loading"  # then "ready", at last "draining"
-        self.pages: dict[str, gr.Blocks] = {}  # of the runs that are loaded, by their names
+        self.pages: dict[str, Page] = {}  # of the runs that are loaded, by their names
         self.posts = 0  # requests that change or compute something and are being answered
         self.registry = CollectorRegistry()
         options = {"namespace": "genius", "registry": self.registry}
@@ -96,32 +102,25 @@ class Monitor:
         )
         items = GaugeMetricFamily("genius_index_items", "Items of that index.", labels=("run",))
         for run, page in self.pages.copy().items():
-            in_queue, at_work = queue_state(page)
-            waiting.add_metric([run], in_queue)
-            running.add_metric([run], at_work)
-            if (engine := getattr(page, "engine", None)) is not None:
-                index = engine.index
-                version.add_metric([run, index.folder.name], 1)
-                items.add_metric([run], index.n)
+            calls, index = page.endpoints.calls, page.engine.index
+            waiting.add_metric([run], calls.count("waiting"))
+            running.add_metric([run], calls.count("running"))
+            version.add_metric([run, index.folder.name], 1)
+            items.add_metric([run], index.n)
         yield from (waiting, running, version, items)
 
     def unanswered(self) -> int:
         """How many calls and requests were accepted and are not answered yet."""
-        return self.posts + sum(sum(queue_state(page)) for page in self.pages.copy().values())
+        return self.posts + sum(page.endpoints.calls.count("waiting", "running") for page in self.pages.copy().values())
 
     def undelivered(self) -> bool:
         """Whether answers wait for clients to fetch them."""
-        return any(has_undelivered(page) for page in self.pages.copy().values())
-
-    def health(self) -> str:
-        """The state, or "stopped" if a fault ended the queue of a run, which only another start of the server mends."""
-        stopped = any(queue_has_ended(page) for page in self.pages.copy().values())
-        return "stopped" if stopped and self.state == "ready" else self.state
+        return any(page.endpoints.calls.count("answered") for page in self.pages.copy().values())
 
     @contextmanager
-    def record_call(self, run: str, function: str, id: str | None) -> Iterator[None]:
+    def record_call(self, run: str, function: str, open_call: "Call") -> Iterator[None]:
         """Count and log the call that the block answers."""
-        call = Call(self, run, function, id or uuid.uuid4().hex)
+        call = LoggedCall(self, run, function, open_call)
         token, outcome = current_call.set(call), Outcome()
         try:
             with outcome:
@@ -158,9 +157,7 @@ def record_search(query: Query, mode: str, count: int = 1) -> Iterator[None]:
 
 
 def outcome_of(error: BaseException) -> str:
-    """refused or failed. The page shows errors as gr.Error, raised while the original was handled."""
-    while isinstance(error, gr.Error):
-        error = error.__context__ or UserError()
+    """refused or failed."""
     return "refused" if isinstance(error, UserError) else "failed"
 
 

@@ -1,45 +1,42 @@
 """Several runs behind one address: the first at / and each at /run/NAME/, loaded when it is first opened.
 
-Every run has a Gradio app of its own, so callbacks know one engine. What concerns all of them, such as the limits of
+Every run has looks and endpoints of its own, so they know one engine. What concerns all of them, such as the limits of
 requests, the health check and other origins, is the business of the server around them (genius.ui.serving); they share
-their logins.
+their logins and the files of the page.
 """
 
 from __future__ import annotations
 
 import asyncio
-import html
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import gradio as gr
 from anyio.to_thread import run_sync
-from fastapi import FastAPI
-from gradio.routes import App
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from genius.errors import UserError
-from genius.ui.common.about import credits_file
-from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
-from genius.ui.gradio_hooks import gradio_app, is_logged_in, knows_password, share_logins
-from genius.ui.security import is_agent, json_refusal
+from genius.ui.answers import notice_page, refusal, wants_page
+from genius.ui.files import PageFiles
+from genius.ui.login import SIGNED_OUT, Login
+from genius.ui.security import is_agent, json_refusal, posts_to
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
     from genius.ui.monitoring import Monitor
+    from genius.ui.page import Page
 
 RUN_PATH = re.compile(r"/run/([^/]+)(/.*)?", re.DOTALL)  # the name of a run, and the path within it
-REFRESH_SECONDS = 1  # after which the notice that a run is being loaded loads itself again
-NOTICE_PAGE = Template(Path(__file__).with_name("notice.html").read_text(encoding="utf-8"))
+CREDITS = "CREDITS.md"  # of a run: where its pictures and texts come from
+SIGN_IN = "Send a name and password of this page (basic login)."
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class HostedRun:
     """A run to be served, and how to load its page."""
 
     path: Path
-    load: Callable[[], gr.Blocks]
+    load: Callable[[], Page]
 
     @property
     def name(self) -> str:
@@ -55,111 +52,146 @@ class HostedRun:
 
 
 class Runs:
-    """An ASGI app that passes each request on to the app of its run.
+    """An ASGI app that passes each request on to its run.
 
     mount: makes an app of a page; its second argument is the path of the page within the site. `load_first` loads the
     first run; the others are loaded by a thread when they are first opened. Runs stay in memory.
     """
 
-    def __init__(self, runs: Sequence[HostedRun], mount: Callable[[gr.Blocks, str], FastAPI], monitor: Monitor):
-        self.runs, self.mount, self.monitor = {run.name: run for run in runs}, mount, monitor
-        self.first: App | None = None  # once it is loaded
-        self.mounted: dict[str, FastAPI] = {}
+    def __init__(
+        self,
+        runs: Sequence[HostedRun],
+        mount: Callable[[Page, str, str], Starlette],
+        monitor: Monitor,
+        login: Login,
+    ):
+        self.runs, self.mount, self.monitor, self.login = {run.name: run for run in runs}, mount, monitor, login
+        self.files = PageFiles()
+        self.mounted: dict[str, Starlette] = {}
         self.loading: dict[str, asyncio.Task[None]] = {}
-        self.loading_lock = asyncio.Lock()  # as Gradio builds pages
-        self.lifespans = AsyncExitStack()
+        self.loading_lock = asyncio.Lock()  # as Gradio builds its applications
+        self.ending = asyncio.Event()
+        self.lives: list[asyncio.Task[None]] = []
+        self.told = ""  # what is being loaded, in a sentence
 
     @asynccontextmanager
-    async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(self, _: object) -> AsyncIterator[None]:
         """From the start of the server to its end."""
         self.loop = asyncio.get_running_loop()
-        async with self.lifespans:
+        try:
             yield
+        finally:
+            self.ending.set()
+            await asyncio.gather(*self.lives)
 
     def load_first(self) -> None:
         """Load the first run on the caller's thread, while the server answers that it is loading."""
         name = next(iter(self.runs))
-        app = self._open(name, "")
-        asyncio.run_coroutine_threadsafe(self._start(name, app), self.loop).result()
+        self.told = f"Loading the run {name}…"
+        page = self.runs[name].load()
+        app = self.mount(page, name, "")
+        asyncio.run_coroutine_threadsafe(self._start(name, page, app), self.loop).result()
         self.monitor.state = "ready"
 
-    def stop(self) -> None:
-        """End the streams of all pages."""
-        for app in self.mounted.values():
-            gradio_app(app).get_blocks().is_running = False
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self.answer(scope) if scope["type"] == "http" else None
-        app = answer or self.first
-        if app is not None:  # else it is a web socket, which no page opens
-            await app(within_run(scope), receive, send)
+        if scope["type"] == "http":  # else it is a web socket, which no page opens
+            answer, inner = await self.answer(scope)
+            await answer(inner, receive, send)
 
-    async def answer(self, scope: Scope) -> App | Response | None:
-        """The app or response that answers a request; None leaves it to the first run."""
+    async def answer(self, scope: Scope) -> tuple[ASGIApp, Scope]:
+        """What answers a request, and the request as that sees it."""
         address = RUN_PATH.fullmatch(scope["path"])
-        name, path = address.groups() if address else (next(iter(self.runs)), scope["path"])
-        if self.first is None:
-            return refusal(scope, 503, "The page is being loaded; it opens by itself.", refresh=True)
-        if path == f"/{PLOTLY_ADDRESS}":  # without a login, as Gradio's own scripts
-            return FileResponse(PLOTLY, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+        first = next(iter(self.runs))
+        name, path = address.groups() if address else (first, scope["path"])
+        if path and path.startswith("/static/"):
+            file = self.files.answer(scope, path.removeprefix("/static/"))
+            return file or json_refusal(404, "There is no such file."), scope
+        if first not in self.mounted:
+            return refusal(scope, 503, f"The page is being loaded; it opens by itself. {self.told}", True), scope
         request = Request(scope)
-        if not is_logged_in(self.first, request.cookies):
-            if not is_agent(scope):
-                return None  # it asks for the login
-            if not knows_password(self.first, request.headers.get("authorization", "")):
-                return json_refusal(401, "Send a name and password of this page (basic login).")
+        if posts_to(scope, "login") and not is_agent(scope) and self.login.passwords:
+            return self.sign_in, scope
+        if path == "/logout":
+            return self.login.sign_out(request), scope
+        username = self.login.name_of(request.cookies)
+        if username is None and not self.login.knows_basic(request.headers.get("authorization", "")):
+            if is_agent(scope):
+                return json_refusal(401, SIGN_IN), scope
+            return self.login.page() if wants_page(scope) else json_refusal(401, SIGNED_OUT), scope
         if name not in self.runs:
-            return refusal(scope, 404, f"There is no run {name[:100]} on this server.")
+            return refusal(scope, 404, f"There is no run {name[:100]} on this server."), scope
         if path is None:
             query = scope["query_string"].decode("latin-1")
-            return RedirectResponse(f"./{quote(name, safe='')}/{query and '?'}{query}")
+            return RedirectResponse(f"./{quote(name, safe='')}/{query and '?'}{query}"), scope
         if path == "/credits":
-            return credits_response(self.runs[name].path, scope)
+            return credits_response(self.runs[name].path, scope), scope
         if name not in self.mounted:
-            if name not in self.loading:
-                self.loading[name] = asyncio.create_task(self._load(name))
-            task = self.loading[name]
-            if wants_page(scope) and not task.done():
-                return notice_page(scope, 200, f"Loading the run {name}… The page opens by itself.", refresh=True)
-            await asyncio.wait([task])
-        if name not in self.mounted:
-            if self.loading.get(name) is task:  # what failed may pass: the next request tries again
-                del self.loading[name]
-            return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")
-        return gradio_app(self.mounted[name])
+            notice = await self.loaded(name, scope)
+            if notice:
+                return notice, scope
+        if path == "/" and scope["method"] in ("GET", "HEAD"):
+            return self.files.page(scope), scope
+        inner = {**scope, "path": path, "raw_path": quote(path).encode(), "username": username or ""}
+        return self.mounted[name], inner
+
+    async def sign_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self.login.sign_in(Request(scope, receive))
+        await answer(scope, receive, send)
+
+    async def loaded(self, name: str, scope: Scope) -> Response | None:
+        """Load a run, or wait until it is loaded; what to answer where it is not."""
+        if name not in self.loading:
+            self.loading[name] = asyncio.create_task(self._load(name))
+        task = self.loading[name]
+        if wants_page(scope) and not task.done():
+            return notice_page(scope, 200, f"Loading the run {name}… The page opens by itself.", refresh=True)
+        await asyncio.wait([task])
+        if name in self.mounted:
+            return None
+        if self.loading.get(name) is task:  # what failed may pass: the next request tries again
+            del self.loading[name]
+        return refusal(scope, 503, f"The run {name} cannot be loaded; the server's log says why.")
 
     async def _load(self, name: str) -> None:
         """Load a run. Failures are logged: their sentences may name folders of the server."""
         try:
             async with self.loading_lock:
-                app = await run_sync(self._open, name, f"/run/{name}")
-                await self._start(name, app)
+                page = await run_sync(self.runs[name].load)
+                app = await run_sync(self.mount, page, name, f"/run/{name}")
+                await self._start(name, page, app)
         except UserError as error:
             logging.getLogger(__name__).error("the run %s cannot be loaded: %s", name, error)
         except Exception:
             logging.getLogger(__name__).exception("the run %s cannot be loaded", name)
 
-    def _open(self, name: str, path: str) -> FastAPI:
-        """The app of a run's page, which is at this path within the site."""
-        page = self.runs[name].load()
-        page.record_call = partial(self.monitor.record_call, name)
-        return self.mount(page, path)
+    async def _start(self, name: str, page: Page, app: Starlette) -> None:
+        started = asyncio.Event()
+        life = asyncio.create_task(self._live(app, started))
+        begun = asyncio.create_task(started.wait())
+        await asyncio.wait([life, begun], return_when=asyncio.FIRST_COMPLETED)
+        if not started.is_set():
+            begun.cancel()
+            await life  # which raises
+        self.lives.append(life)
+        self.mounted[name], self.monitor.pages[name] = app, page
+        page.prepare()
 
-    async def _start(self, name: str, app: FastAPI) -> None:
-        page = gradio_app(app)
-        first = self.first or page
-        share_logins(page, first)
-        await self.lifespans.enter_async_context(app.router.lifespan_context(app))
-        self.first, self.mounted[name], self.monitor.pages[name] = first, app, page.get_blocks()
+    async def _live(self, app: Starlette, started: asyncio.Event) -> None:
+        """From the start of a run to the end of the server: a task that begins a life must end it."""
+        async with app.router.lifespan_context(app):
+            started.set()
+            await self.ending.wait()
+
+    def stop(self) -> None:
+        """Prepare nothing more."""
+        for page in self.monitor.pages.values():
+            page.ended = True
 
 
-def within_run(scope: Scope) -> Scope:
-    """The request as the app of its run sees it: without the path of the run."""
-    address = RUN_PATH.fullmatch(scope["path"])
-    if address is None:
-        return scope
-    path = address[2] or "/"
-    return {**scope, "path": path, "raw_path": quote(path).encode()}
+def credits_file(run: Path) -> Path | None:
+    """The list of credits of a run; None if there is none. A link is not followed: a run may come from anywhere."""
+    file = run / CREDITS
+    return file if file.is_file() and not file.is_symlink() else None
 
 
 def credits_response(run: Path, scope: Scope) -> Response:
@@ -168,24 +200,3 @@ def credits_response(run: Path, scope: Scope) -> Response:
     if file is None:
         return refusal(scope, 404, "This run has no list of credits.")
     return FileResponse(file, media_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
-
-
-def wants_page(scope: Scope) -> bool:
-    """Whether the request is that of a browser for a page, and not that of a program."""
-    return scope["method"] in ("GET", "HEAD") and "text/html" in Request(scope).headers.get("accept", "")
-
-
-def refusal(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
-    """The answer to a request that is refused: a page for a browser, JSON for a program."""
-    if wants_page(scope):
-        return notice_page(scope, status, sentence, refresh)
-    return json_refusal(status, sentence)
-
-
-def notice_page(scope: Scope, status: int, sentence: str, refresh: bool = False) -> Response:
-    """A page with one sentence, and a link to the first run; refresh: it loads itself again after a while instead."""
-    refresh_tag = f'<meta http-equiv="refresh" content="{REFRESH_SECONDS}">' if refresh else ""
-    home = "../" * (scope["path"].count("/") - 1) or "./"  # relative, as a proxy may serve all this below a path
-    link = "" if refresh else f'\n<p><a href="{home}">To the first run</a></p>'
-    page = NOTICE_PAGE.substitute(refresh=refresh_tag, sentence=html.escape(sentence), link=link)
-    return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})

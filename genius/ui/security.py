@@ -1,15 +1,13 @@
 """Who may open and change the page, and what the server refuses before Gradio sees it.
 
-Gradio reads requests of any size, answers any origin and any name, and lets a client guess passwords as fast as it
-can. `Guard` stands before all of it: it limits the size of a request and what a client uploads, checks the Host and
-Origin headers, slows down logins, and keeps the login cookie to this site. This module is free of Gradio, so that wrong
-arguments of the command line are reported before anything slow is loaded.
+Gradio reads requests of any size and answers any origin and any name. `Guard` stands before all of it: it limits the size
+of a request and what a client uploads, checks the Host and Origin headers, and slows down logins. This module is free of
+Gradio, so that wrong arguments of the command line are reported before anything slow is loaded.
 """
 
 import logging
 import math
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +17,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,10 +33,6 @@ CLIENT_EDITOR_UPLOADS = 2 * MAX_EDITOR_UPLOAD
 ALL_CLIENTS = 32  # times what one client may upload, all of them together
 MAX_FAILED_LOGINS = 10  # of one client within LOGIN_WINDOW
 LOGIN_WINDOW = 300  # seconds
-CLOSED_PATHS = re.compile(  # addresses of Gradio's that this page has no use for; some fetch links, or write files
-    r"/gradio_api/(proxy=|stream/|mcp/(sse|messages|schema)|deep_link|component_server|custom_component|process_recording|vibe-|run-history)"
-)
-
 Logins = list[tuple[str, str]]
 
 log = logging.getLogger(__name__)
@@ -105,8 +99,6 @@ class Guard:
     def refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         """The answer to a request that is refused for its headers."""
         host, origin, client = headers.get("host", ""), headers.get("origin"), client_of(scope)
-        if CLOSED_PATHS.search(scope["path"]):
-            return json_refusal(404, "This page has no such address.")
         if self.checks_host and not self.is_own_host(host):
             return json_refusal(
                 421, f"This page is not served as {host[:100]}; its owner can allow that with --allowed-host."
@@ -162,7 +154,7 @@ class Guard:
 
 
 class Exchange:
-    """One request and its answer: counts what comes in, and rewrites the cookies that go out."""
+    """One request and its answer: counts what comes in, and failed logins."""
 
     def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send):
         self.guard, self.scope, self._receive, self._send = guard, scope, receive, send
@@ -213,8 +205,6 @@ class Exchange:
             return  # `run` answers
         if message["type"] == "http.response.start":
             self.started = True
-            if not self.guard.policy.origins:
-                keep_cookies_to_this_site(MutableHeaders(raw=message["headers"]))
         await self._send(message)
 
     def count_login(self, status: int) -> None:
@@ -225,14 +215,6 @@ class Exchange:
             self.refusal = too_many_logins()
         elif status in (400, 401):
             failed.spend(client, 1)
-
-
-def keep_cookies_to_this_site(headers: MutableHeaders) -> None:
-    """Gradio offers its login cookie to every site that embeds the page (SameSite=None)."""
-    cookies = headers.getlist("set-cookie")
-    del headers["set-cookie"]
-    for cookie in cookies:
-        headers.append("set-cookie", re.sub(r"samesite=none", "SameSite=Lax", cookie, flags=re.IGNORECASE))
 
 
 def parse_host(name: str) -> SplitResult:

@@ -1,4 +1,4 @@
-"""How the page is served: its address, who may open it, how it looks, how it is watched and how it ends."""
+"""How the page is served: its address, who may open it, how it is watched and how it ends."""
 
 import asyncio
 import logging
@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-import gradio as gr
 import prometheus_client
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -23,30 +23,17 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from genius.errors import UserError
-from genius.ui import agents
-from genius.ui.common.components import UI_FOLDER
-from genius.ui.common.figures import PLOTLY_ADDRESS
 from genius.ui.failures import on_fault
-from genius.ui.gradio_hooks import Listening, Page, prepare_to_serve
+from genius.ui.login import Login
 from genius.ui.monitoring import HEALTH, METRICS, SERVER_LOG, Monitor, Traffic
-from genius.ui.page import TABS
 from genius.ui.runs import HostedRun, Runs
-from genius.ui.security import MAX_EDITOR_UPLOAD, Guard, Logins, Policy, is_loopback
+from genius.ui.security import Guard, Logins, Policy, is_loopback
 
-FONT = ["ui-sans-serif", "system-ui", "sans-serif"]  # the visitor's own: nothing is fetched
-MONO = ["ui-monospace", "monospace"]
-# Of the page, once; panels bring their own
-COMMON_SCRIPTS = ("event_stream", "clone", "nodes", "links", "reveal", "announce", "hint_card")
-SCRIPTS = (
-    *(f"common/{name}.js" for name in COMMON_SCRIPTS),
-    "search/keys.js",
-    "search/uploading.js",
-    "collection/folders.js",
-)
+if TYPE_CHECKING:
+    from genius.ui.page import Page
+
 SMALLEST_COMPRESSED = 1_000  # bytes
-MAX_FILE = 10 * 2**20  # bytes of a file that is uploaded, which may be a ZIP where visitors add items
 DELIVERY_SECONDS = 5  # for clients to fetch the last answers when the server shuts down
-MISSING_TRANSLATIONS = {"common.complete": "Done"}  # Gradio tells a screen reader of it, and has no words for it
 # names of threads that compute for the first visitors: Page.prepare, scan.compiling, Engine.load
 AT_WORK = ("prepare", "compile", "load")
 WAKE_SECONDS = 1  # after which the main thread sees a signal that the system gave to another thread
@@ -68,7 +55,7 @@ class Hosting:
 
 class Front:
     """ASGI middleware, before all others: takes the path below which visitors know the site off the address, where a
-    proxy leaves it on, and names this server, so that a page notices that another one answers (event_stream.js)."""
+    proxy leaves it on, and names this server, so that a page notices that another one answers."""
 
     def __init__(self, app: ASGIApp, root_path: str):
         self.app, self.prefix, self.name = app, urlsplit(root_path).path.rstrip("/"), secrets.token_hex(8).encode()
@@ -103,7 +90,7 @@ def is_fault(record: logging.LogRecord) -> bool:
 class Server:
     """The pages, served by a thread of its own."""
 
-    def __init__(self, app: FastAPI, runs: Runs, listener: socket.socket, hosting: Hosting):
+    def __init__(self, app: Starlette, runs: Runs, listener: socket.socket, hosting: Hosting):
         self.runs, self.monitor, self.drain_seconds = runs, runs.monitor, hosting.drain_seconds
         host = hosting.host
         name = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
@@ -178,36 +165,33 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
 
     Raises UserError if the address is taken, and what loading the run raises.
     """
-    monitor = Monitor()
-    pages = Runs(runs, lambda page, path: mount(page, path, hosting), monitor)
+    monitor, login = Monitor(), Login(hosting.logins, cross_site=bool(hosting.policy.origins))
+    pages = Runs(runs, lambda page, name, path: mount(page, name, path, hosting, monitor), monitor, login)
     listener = listen(hosting.host, hosting.port)
     origins = list(hosting.policy.origins)
     # on other addresses anybody can read the page anyway, under any name
     checks_host = hosting.policy.editable or is_loopback(hosting.host)
 
     async def health(request: Request) -> Response:
-        """200 once the first run is loaded, until the server shuts down or the queue of a run ends."""
-        status = monitor.health()
-        return JSONResponse({"status": status}, 200 if status == "ready" else 503)
+        """200 once the first run is loaded, until the server shuts down."""
+        return JSONResponse({"status": monitor.state}, 200 if monitor.state == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
         text = prometheus_client.generate_latest(monitor.registry)
         return Response(text, media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
-    app = FastAPI(
+    app = Starlette(
         routes=[Route(HEALTH, health), Route(METRICS, metrics), Mount("/", pages)],
         middleware=[
             Middleware(Front, root_path=hosting.root_path),
             Middleware(Traffic, monitor=monitor),
             Middleware(Guard, policy=hosting.policy, checks_host=checks_host),
-            Middleware(Listening),
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_credentials=bool(origins)),
-            # Gradio leaves its page as it is; streams are of a type that is never compressed
+            # the page's files are compressed already; streams are of a type that is never compressed
             Middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=5),
         ],
         exception_handlers={Exception: on_fault},
         lifespan=pages.lifespan,
-        openapi_url=None,
     )
     server = Server(app, pages, listener, hosting)
     server.start()
@@ -219,38 +203,16 @@ def serve(runs: Sequence[HostedRun], hosting: Hosting) -> Server:
     return server
 
 
-def mount(page: gr.Blocks, path: str, hosting: Hosting) -> FastAPI:
-    """An app with the page at its root. path: that of the page within the site."""
-    # Gradio's own rules for other origins do not apply where there are rules already: those of `serve`
-    app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
-    page.queue(max_size=hosting.max_queue, api_open=False)
-    if hosting.mcp:
-        agents.offer_tools()
-    gr.mount_gradio_app(
-        app,
-        page,
-        path="/",
+def mount(page: "Page", name: str, path: str, hosting: Hosting, monitor: Monitor) -> Starlette:
+    """An app with the looks and the endpoints of a page. path: that of the page within the site."""
+    return page.application(
+        monitor=monitor,
+        name=name,
         root_path=f"{hosting.root_path.rstrip('/')}{path}",
-        auth=hosting.logins or None,
-        theme=theme(),
-        head=page_head(),
-        footer_links=["settings"],
-        run_history=False,
-        ssr_mode=False,
-        show_error=False,
-        enable_monitoring=False,
-        pwa=False,
-        allowed_paths=[],
-        max_file_size=MAX_EDITOR_UPLOAD if hosting.policy.editable else MAX_FILE,
-        i18n=gr.I18n(en=MISSING_TRANSLATIONS),
-        mcp_server=hosting.mcp,
+        editable=hosting.policy.editable,
+        most=hosting.max_queue,
+        mcp=hosting.mcp,
     )
-    if hosting.mcp:
-        agents.check_offered(page)
-    prepare_to_serve(page, app)
-    if isinstance(page, Page):
-        page.prepare()
-    return app
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -267,26 +229,3 @@ def listen(host: str, port: int) -> socket.socket:
         raise UserError(
             f"{host}:{port} is in use, or is not an address of this machine; choose another --port or --host"
         ) from None
-
-
-def page_head() -> str:
-    """Styles and scripts. Not css=: Gradio would rewrite every selector, and get lists of selectors wrong."""
-    common = UI_FOLDER / "common/style.css"
-    styles = [common, *sorted(set(UI_FOLDER.glob("*/*.css")) - {common})]
-    return (
-        "".join(f"<style>{file.read_text(encoding='utf-8')}</style>" for file in styles)
-        + f"<script>const TAB_NAMES = {[*TABS]};</script>"
-        + "".join(f"<script>{(UI_FOLDER / file).read_text(encoding='utf-8')}</script>" for file in SCRIPTS)
-        + f'<link rel="prefetch" as="script" href="{PLOTLY_ADDRESS}">'
-    )  # while nothing else is to be done
-
-
-def theme() -> gr.themes.Base:
-    """Calm, with secondary text that keeps a contrast of 4.5 to 1 in light and dark."""
-    colors = {"body_background_fill": "*neutral_50", "body_background_fill_dark": "*neutral_950"}
-    for name in ("body_text_color_subdued", "block_info_text_color", "input_placeholder_color"):
-        colors |= {name: "*neutral_500", f"{name}_dark": "*neutral_400"}
-    for name, shade in (("", "*primary_600"), ("_hover", "*primary_700")):
-        colors |= dict.fromkeys((f"button_primary_background_fill{name}{dark}" for dark in ("", "_dark")), shade)
-    base = gr.themes.Base(primary_hue="indigo", neutral_hue="slate", radius_size="lg", font=FONT, font_mono=MONO)
-    return base.set(**colors)

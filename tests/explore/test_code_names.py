@@ -6,16 +6,16 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import code_names as module
+from genius.explore import word_fits
 from genius.explore.code_names import CodeName, CodeNamer, code_names, load_names, read_names, save_names
 from genius.explore.code_profile import Profiles
-from genius.explore.distinctive_words import Vocabulary, Word
 from genius.run import Run
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from training import names as command
 
 N = 60
-NAMES = {(0,): CodeName((), ("0:3",)), (1, 17): CodeName(("boat", "ƒ“sea"), ())}
+NAMES = {(0,): CodeName((), 0, 0, ("0:3",)), (1, 17): CodeName(("boat", "ƒ“sea"), 5, 7, ())}
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +40,22 @@ def test_every_prefix_with_enough_items_is_named(run, engine):
     expected = set()
     for depth in range(1, codes.shape[1] + 1):
         prefixes, counts = np.unique(codes[:, :depth], axis=0, return_counts=True)
-        expected |= {tuple(row) for row in prefixes[counts >= module.MIN_ITEMS].tolist()}
+        expected |= {tuple(row) for row in prefixes[counts >= word_fits.MIN_ITEMS].tolist()}
     assert set(read_names(run.path)) == expected and run.is_current("names")
 
 
-def test_a_word_of_texts_holds_for_enough_of_them(run, engine):
+def test_a_name_fits_as_many_of_the_items_looked_at_as_it_says(run, engine, profiles):
     codes, worded = engine.index.codes(range(N)), 0
     for prefix, name in read_names(run.path).items():
         rows = np.flatnonzero((codes[:, : len(prefix)] == prefix).all(1))
-        if prefix[0] == 0 or len(prefix) == 1:  # pictures without texts
+        if len(prefix) == 1:  # the kind
+            assert (name.words, name.fits, name.checked) == ((), 0, 0)
             continue
-        assert len(name.words) <= module.WORDS
-        for word in name.words:
-            holds = [word in item.text.lower() for item in engine.index.items(rows)]
-            assert sum(holds) >= module.MIN_ITEMS and np.mean(holds) >= module.MIN_SHARE
-            worded += 1
+        fits = [profiles.words.fitting(word, rows) for word in name.words]
+        assert name.checked == len(rows) and name.fits == (np.any(fits, axis=0).sum() if fits else 0)
+        assert len(name.words) <= word_fits.WORDS
+        assert not fits or name.fits >= word_fits.MIN_SHARE * len(rows)
+        worded += bool(fits)
     assert worded
 
 
@@ -70,22 +71,6 @@ def test_the_pictures_are_those_nearest_to_the_mean(run, engine):
         chosen = engine.index.rows_of(name.pictures)
         assert len(chosen) == module.PICTURES and set(chosen) <= set(rows)
         assert min(best[np.isin(rows, chosen)]) >= np.sort(best)[-module.PICTURES] - 1e-5
-
-
-def test_a_word_fits_a_picture_that_is_among_the_nearest_to_it():
-    """Of 40 pictures, two show a boat; 5 % of 40 are two."""
-    pictures = np.full((40, 2), [0.0, 1.0], dtype=np.float32)
-    pictures[:2] = [[1, 0], [0.9, 0.1]]
-    vocabulary = Vocabulary.from_texts([], pictures, lambda words: np.eye(len(words), 2, dtype=np.float32))
-    assert vocabulary.fits(vocabulary.words[:1], pictures[:4]).mean() == 0.5
-
-
-def test_a_word_of_pictures_is_nearly_as_similar_as_the_best(profiles, monkeypatch):
-    monkeypatch.setattr(module, "MIN_SHARE", 0.0)
-    monkeypatch.setattr(module, "MIN_ITEMS", 0)
-    best, near, far = profiles.vocabulary().words[:3]
-    words = [Word(best, 0.8, None), Word(near, 0.45, None), Word(far, 0.43, None)]
-    assert module.common_words(profiles, profiles.table.match((0,)), words, 0) == (best, near)
 
 
 def test_there_is_a_limit_and_the_shortest_prefixes_come_first(profiles, monkeypatch):
@@ -108,6 +93,8 @@ def test_saved_names_are_loaded_unchanged(tmp_path):
         {"prefixes": ["0", "1.x"]},
         {"words": [[], ["a", "b", "c", "d"]]},
         {"words": [[], ["x" * 101]]},
+        {"fits": [1]},
+        {"checked": [1, -1]},
         {"pictures": "0:3"},
         {"more": 1},
     ],

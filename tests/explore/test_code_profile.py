@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from genius.explore import code_profile as module
-from genius.explore import distinctive_words as words
 from genius.explore.code_profile import Profiles
 from genius.schema import Modality
 from genius.search.engine import Engine
@@ -54,33 +52,15 @@ def test_typical_items_are_nearest_to_the_mean_and_borderline_ones_farthest(prof
     assert found.typical[0][1] == pytest.approx(cosines.max(), abs=1e-5) and found.sampled == len(rows)
 
 
-def test_words_of_a_code_with_texts_come_from_these_texts(profiles, engine, codes):
+def test_words_of_a_code_fit_so_many_of_its_items(profiles, engine, codes):
     for code in np.unique(codes[codes[:, 0] == Modality.TEXT, 1]).tolist():
         found = profiles.meaning((int(Modality.TEXT), code))
         rows = matching(codes, (Modality.TEXT, code))
-        own = " ".join(item.text.lower() for item in engine.index.items(rows))
-        assert found.texts == len(rows) and found.words
-        assert all(word.word in own and word.share > 0 for word in found.words)
+        assert found.checked == len(rows)
+        for word in found.words:
+            assert word.fits == profiles.words.fitting(word.word, rows).sum() > 0
 
 
-def test_a_code_of_pictures_gets_words_from_the_encoder(profiles, codes, monkeypatch):
-    monkeypatch.setattr(words, "MIN_WORDS", 5)
-    codes_of_pictures = np.unique(codes[codes[:, 0] == Modality.IMAGE, 1]).tolist()
-    found = [profiles.meaning((int(Modality.IMAGE), code)) for code in codes_of_pictures]
-    assert all(one.texts == 0 and one.siblings == len(codes_of_pictures) for one in found)
-    assert any(one.words for one in found)
-    assert all(word.share is None for one in found for word in one.words)
-
-
-def test_words_of_siblings_are_read_once(profiles, engine, monkeypatch):
-    first = profiles.meaning((1, 0))
-    monkeypatch.setattr(module, "distinctive_words", None)
-    assert profiles.meaning((1, 0)) == first
-
-
-def test_items_are_sampled_evenly_over_codes(monkeypatch):
-    monkeypatch.setattr(module, "SAMPLE_SIZE", 40)
-    codes = np.repeat([3, 5, 8], [100, 7, 30])
-    sampled = dict(module._sampled(codes, np.arange(137)))
-    assert {code: len(rows) for code, rows in sampled.items()} == {3: 13, 5: 7, 8: 13}
-    assert (sampled[3][0], sampled[3][-1]) == (0, 99) and set(np.diff(sampled[3])) <= {8, 9}
+def test_words_are_learned_once_and_what_nothing_matches_has_none(profiles):
+    assert profiles.words is profiles.words
+    assert profiles.meaning((1, 999 % profiles.table.code_sizes[1], None)[:2]).checked >= 0

@@ -3,9 +3,9 @@ import pytest
 
 from genius.errors import UserError
 from genius.explore import code_search as module
-from genius.explore.code_names import MIN_ITEMS
 from genius.explore.code_profile import Profiles
 from genius.explore.code_search import CodeSearch
+from genius.explore.word_fits import MIN_ITEMS
 from genius.schema import Modality
 from tests.ui.fake_engine import CODE_SIZES, DIM, FakeEngine, FakeIndex
 
@@ -73,18 +73,49 @@ def test_of_many_codes_those_of_most_items_are_kept(profiles, search, monkeypatc
     assert sorted(few.items) == sorted(search.items)[-5:] and set(few.patterns) <= set(search.patterns)
 
 
-def test_the_nearest_code_of_each_branch_is_found(search):
-    vector = np.random.default_rng(0).normal(size=search.vectors.shape[1])
-    cosines = dict(zip(search.patterns, search.vectors @ unit(vector), strict=True))
-    found = search.find(vector, 4)
-    assert found[0].pattern == max(cosines, key=cosines.get)
-    assert [code.similarity for code in found] == sorted((code.similarity for code in found), reverse=True)
-    for place, code in enumerate(found):
-        assert code.similarity == pytest.approx(cosines[code.pattern], abs=1e-5)
-        assert code.items == len(rows_of(search, code.pattern)) and set(code.rows) <= set(rows_of(search, code.pattern))
-        for other in found[:place]:
-            shared = min(len(code.pattern), len(other.pattern))
-            assert code.pattern[:shared] != other.pattern[:shared]
+def test_a_code_ranks_by_how_many_of_its_items_fit_and_their_share(search, monkeypatch):
+    """Of one kind's centre taken off, the items nearest to a query are those of its code."""
+    code = search.index.codes([0])[0, 1]
+    rows = np.flatnonzero(search.index.codes(range(N))[:, 1] == code)
+    monkeypatch.setattr(module, "LEAST_FITTING", len(rows))
+    for text, picture, center in (
+        ("wheel", False, search.words.center),
+        ("a wheel beside a house", False, search.words.centers[Modality.TEXT]),
+        ("", True, search.words.centers[Modality.IMAGE]),
+        ("in red", True, search.words.centers[Modality.PAIR]),
+    ):
+        vector = search.words.centered(rows).mean(0) + center
+        found = search.find(vector, text, picture, 4)
+        best = found[0]
+        assert best.pattern == (None, code) and best.items == best.fitting == len(rows)
+        assert set(best.rows) <= set(rows) and best.name.checked == len(rows)
+        ranks = [code.fitting**2 / code.items for code in found]
+        assert ranks == sorted(ranks, reverse=True) and min(ranks) > 0
+
+
+def test_a_code_that_fits_as_a_whole_comes_before_a_larger_one_of_which_more_items_fit(search, monkeypatch):
+    second = search.index.codes(range(N))[:, 1]
+    sizes = np.bincount(second)
+    small, large = int(sizes.argmin()), int(sizes.argmax())
+    part = np.flatnonzero(second == large)[: sizes[small] + 1]
+    nearest = np.concatenate([np.flatnonzero(second == small), part])
+    assert sizes[small] < len(part) < sizes[large]
+    monkeypatch.setattr(search, "_nearest", lambda vector, rows: nearest)
+    first, other = search.find(np.ones(search.vectors.shape[1]), "", True, 20)[:2]
+    assert (first.pattern, first.fitting) == ((None, small), sizes[small])
+    assert other.pattern[1] == large
+
+
+def test_items_whose_texts_have_the_words_fit_however_far_they_lie(search, monkeypatch):
+    monkeypatch.setattr(module, "LEAST_FITTING", 1)
+    words, rows = search.words, np.arange(N)
+    known = words.words[0]
+    fits = words.fitting(known, rows)
+    assert fits.sum() > 1
+    far = -words.vectors[words.number[words.words[0]]]
+    assert sum(code.fitting for code in search.find(far, known, False, 20)) > 5
+    assert search.rows_for(np.ones(words.center.shape), known).tolist() == rows[fits].tolist()
+    assert len(search.rows_for(np.ones(words.center.shape), "xyzzy")) == max(1, int(module.FITTING * N))
 
 
 def test_the_codes_near_to_another_are_of_other_branches(search):
@@ -96,34 +127,9 @@ def test_the_codes_near_to_another_are_of_other_branches(search):
     assert search.by_chance() in search.patterns
 
 
-def test_a_name_is_tried_on_items_that_it_was_not_made_from(search, monkeypatch):
-    centered = search.centered
-
-    def scrambled(rows):
-        vectors = centered(rows).copy()
-        vectors[1::2] *= -1
-        return vectors
-
-    found = search.find(search.vectors[0], 5)
-    assert any(code.words for code in found)
-    assert all(code.tried == code.items // 2 and 0 <= code.fits <= code.tried for code in found)
-    monkeypatch.setattr(search, "centered", scrambled)
-    again = search.find(search.vectors[0], 5)
-    assert [code.words for code in again] == [code.words for code in found]
-    assert sum(code.fits for code in again) < sum(code.fits for code in found)
-
-
-def test_codes_of_texts_alone_have_names_too():
-    engine = FakeEngine()
-    engine.index = Branches()
-    engine.index.modalities = np.full(N, Modality.TEXT, np.uint8)
-    search = CodeSearch(Profiles(engine, engine.index))
-    assert any(code.words for code in search.find(search.vectors[0], 5))
-
-
 def test_without_codes_of_several_items_nothing_is_found(profiles, monkeypatch):
     monkeypatch.setattr(module, "MIN_ITEMS", N + 1)
     search = CodeSearch(profiles)
-    assert search.find(np.ones(search.vectors.shape[1]), 3) == []
+    assert search.find(np.ones(search.vectors.shape[1]), "wheel", False, 3) == []
     with pytest.raises(UserError, match="No code has"):
         search.by_chance()

@@ -27,10 +27,10 @@ def at(*degrees):
     return [(np.cos(np.radians(one)), np.sin(np.radians(one))) for one in degrees]
 
 
-def test_the_pair_shares_four_codes_but_not_five_and_is_most_alike_without_being_copies():
+def test_the_pair_shares_four_codes_but_not_five_and_is_alike_without_looking_the_same():
     index = index_of(
         [
-            (0, 1, 1, 1, 1, 1),  # with the next: alike, 30 degrees
+            (0, 1, 1, 1, 1, 1),  # with the next: alike, 40 degrees
             (0, 1, 1, 1, 2, 1),
             (0, 2, 2, 2, 1, 1),  # copies of each other
             (0, 2, 2, 2, 2, 1),
@@ -42,11 +42,20 @@ def test_the_pair_shares_four_codes_but_not_five_and_is_most_alike_without_being
             (0, 5, 5, 5, 2, 1),
             (0, 6, 6, 6, 1, 1),  # share five codes
             (0, 6, 6, 6, 1, 2),
+            (0, 7, 7, 7, 1, 1),  # hardly told apart, 20 and 30 degrees
+            (0, 7, 7, 7, 2, 1),
+            (0, 8, 8, 8, 1, 1),
+            (0, 8, 8, 8, 2, 1),
         ],
-        at(0, 30, 0, 1, 0, 20, 0, 20, 0, 60, 0, 20),
+        at(0, 40, 0, 1, 0, 20, 0, 20, 0, 60, 0, 20, 0, 20, 0, 30),
     )
     assert sorted(most_similar_pair(index)) == [0, 1]
     assert sorted(tour_of(index, (), ()).pair) == [0, 1] and tour_of(index, (), ()).shared == (0, 1, 1, 1)
+
+
+def test_where_all_pictures_look_alike_the_pair_is_the_least_alike_that_is_no_copy():
+    index = index_of([(0, group, 1, 1, last, 1) for group in (1, 2, 3) for last in (1, 2)], at(0, 1, 0, 30, 0, 20))
+    assert sorted(most_similar_pair(index)) == [2, 3]
 
 
 def test_the_pattern_holds_several_modalities_and_the_items_that_are_most_alike():
@@ -73,8 +82,8 @@ def test_examples_and_maps_give_the_other_stops_in_order():
         Example("three", "", PICTURE, (ASKED,) * 3),
         Example("words", "a mug", None, (ASKED,)),
     ]
-    tour = tour_of(index, examples, [View(9), View(9, False), View(), View(2), View(0, False)])
-    assert (tour.several, tour.single, tour.views) == (1, 2, ("features", "codes-9"))
+    tour = tour_of(index, examples, [View(0, 9), View(9, 8), View(2, 3)])
+    assert (tour.several, tour.single, tour.views) == (1, 2, (0, 9))
     assert tour.steps == [TourStep.INSTRUCTIONS, TourStep.STRIP, TourStep.MAP, TourStep.DENSE]
     assert tour_of(index, examples[:1], ()).single == 0
-    assert before_and_after([View(0, False), View(9)]) is None
+    assert before_and_after([View(0, 9)]) is None is before_and_after([])

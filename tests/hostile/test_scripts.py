@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from genius.collections.keys import id_key
-from genius.explore.map_data import PART, MappedQuery, Maps, View
+from genius.explore.map_data import PART, Maps, Moved, Region, View
 from genius.reports import Axis, Column, Plot, Report, Series, Table
 from genius.schema import Item, Modality
 from genius.search.engine import Engine
@@ -67,13 +67,11 @@ def items(number, pictures):
 
 
 def maps(ids):
-    keys, size = np.sort([id_key(item) for item in ids]), len(ids) + len(TEXTS)
-    queries = tuple(
-        MappedQuery(f"{at}:{at}", Modality.TEXT, text, text, (ids[at], ids[at + 1])) for at, text in enumerate(TEXTS)
-    )
+    keys, size = np.sort([id_key(item) for item in ids]), len(ids)
     places = np.random.default_rng(3).uniform(-1, 1, (2, size, 2)).astype(np.float32)
-    views = (View(), View(tiny.LEVELS))
-    return Maps(views, places, keys, queries, dict(enumerate(TEXTS)), "test", {"with": {}, "without": {}})
+    views = (View(0, size), View(tiny.LEVELS, size, (Moved(0, 0.5, 1, 2),)))
+    regions = tuple(Region(0, None, (text[:100],), size, size, ids[at]) for at, text in enumerate(TEXTS))
+    return Maps(views, places, keys, regions, np.arange(size) % len(regions), dict(enumerate(TEXTS)))
 
 
 def report(text):

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from genius.explore.code_names import CodeName, CodeNamer, read_names, save_names
-from genius.explore.map_data import MappedQuery, Maps, View, read_maps
+from genius.explore.map_data import Maps, Region, View, read_maps
 from genius.index import update
 from genius.index.__main__ import main
 from genius.index.item_source import ItemSource, uploaded_items
@@ -71,7 +71,7 @@ def test_they_are_gone_once_an_engine_lets_go_of_the_version_that_it_held(run, s
     profiles_of = CodeNamer(engine, run).profiles_of
     with engine.versions.snapshot():
         assert engine.search("A boat.").hits and profiles_of(engine.index).index is engine.index
-        profiles_of(engine.index).words_below(())
+        assert profiles_of(engine.index).words.words
         update.remove(run, ["1:2", "1:3"])
         assert holders(run, *secrets) and engine.index.n == N + 4
     assert engine.versions.reload() and engine.index.n == N + 2
@@ -103,27 +103,28 @@ def test_the_number_of_a_removed_dataset_is_not_used_again(run, models):
 
 def test_maps_and_names_forget_removed_items(run, secrets):
     opened_run = Run(run)
-    names = {(0, 1): CodeName((WORD, "boat"), ("1:3", "0:0")), (1,): CodeName((), ("0:3",))}
+    names = {(0, 1): CodeName((WORD, "boat"), 2, 3, ("1:3", "0:0")), (1,): CodeName((), 0, 3, ("0:3",))}
     opened_run.publish("names", lambda folder: save_names(names, folder), tuple(sorted(BUILT_FROM["names"])))
-    queries = [("8:1", SECRET, ("0:1",)), ("8:2", "A boat?", ("1:2", "0:1")), ("8:3", f"Which {WORD}?", ("1:2",))]
-    maps = Maps(
-        (View(),),
-        np.zeros((1, 5, 2), np.float32),
-        np.array([1, 2**40 + 2]),
-        tuple(MappedQuery(id, Modality.TEXT, text, "Find.", answers) for id, text, answers in queries),
-        {0: "tiny"},
-        "test",
-        {},
-    )
+    keys, places = np.array([1, 2**40 + 2]), np.zeros((1, 2, 2), np.float32)
+    regions = (Region(0, None, (WORD, "boat"), 2, 1, "1:3"), Region(0, None, ("mug",), 2, 1, "0:1"))
+    maps = Maps((View(0, 1),), places, keys, regions, np.array([0, 1]), {0: "tiny"})
     opened_run.publish("maps", maps.save, tuple(sorted(BUILT_FROM["maps"])))
     update.remove(run, ["1:2", "1:3"])
     assert holders(run, *secrets) == []
-    assert read_names(run) == {(0, 1): CodeName(("boat",), ("0:0",)), (1,): CodeName((), ("0:3",))}
+    assert read_names(run) == {(0, 1): CodeName(("boat",), 2, 3, ("0:0",)), (1,): CodeName((), 0, 3, ("0:3",))}
     now = read_maps(run)
-    assert now.ids() == ["0:1"] and [(query.id, query.answers) for query in now.queries] == [("8:2", ("0:1",))]
-    assert now.places.shape == (1, 2, 2)
+    assert now.ids() == ["0:1"] and now.places.shape == (1, 1, 2) and now.region_of.tolist() == [0]
+    assert now.regions == (Region(0, None, ("boat",), 2, 1, ""), regions[1])
     update.remove(run, ["0:1"])
     assert read_maps(run) is None and not list(run.glob("maps-*"))
+
+
+def test_the_map_of_an_older_program_is_dropped_when_items_are_removed(run):
+    opened_run = Run(run)
+    old = lambda folder: (folder / "queries.json").write_text(SECRET)  # noqa: E731
+    opened_run.publish("maps", old, tuple(sorted(BUILT_FROM["maps"])))
+    update.remove(run, ["1:2"])
+    assert not list(run.glob("maps-*"))
 
 
 def test_what_training_keeps_to_go_on_later_is_deleted(run, secrets):

@@ -277,3 +277,15 @@ def test_many_threads_get_the_answers_of_one_and_no_batch_is_too_large(batcher):
 
     assert not wrong and not any(thread.is_alive() for thread in threads)
     assert all(1 <= len(queries) <= int(options) for options, queries in device.batches)
+
+
+def test_clients_take_turns_and_who_does_not_listen_comes_last():
+    def request(client: str, listens: bool = True) -> batching._Request:
+        return batching._Request(len, "", [client], 1, batching.Asker(client, listens))
+
+    waiting = [request("gone", listens=False), *(request("many") for _ in range(3)), request("one"), request("two")]
+    served, order = {}, []
+    while waiting:
+        (first,) = batching._next_batch(waiting, served)
+        order.append(first.asker.client)
+    assert order == ["many", "one", "two", "many", "many", "gone"]

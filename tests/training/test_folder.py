@@ -66,7 +66,7 @@ def photos(tmp_path, monkeypatch):
         "fusion": tiny_fusion().save,
         "quantizer": tiny_quantizer().save,
         "decoder": tiny_decoder(geometry=True).save,
-        "names": lambda path: save_names({(0, 1): CodeName(("dog",), ("0:1",))}, path),
+        "names": lambda path: save_names({(0, 1): CodeName(("dog",), 5, 8, ("0:1",))}, path),
     }
     run = Run(tmp_path / "assets" / "photos")
     for part, write in save.items():
@@ -97,7 +97,7 @@ def test_a_folder_is_searched_by_words_and_by_images_with_the_shipped_models_and
     run = Run(tmp_path / "run")
     assert {part: run.digest(part) for part in digests} == digests
     assert (run.folder("encoder") / "text" / "tokenizer.json").is_file()
-    assert read_names(run.path) == {(0, 1): CodeName(("dog",), ())}
+    assert read_names(run.path) == {(0, 1): CodeName(("dog",), 5, 8, ())}
     assert not list((run.path / "collection").rglob("query/*"))
 
     engine = Engine.load(run.path, "cpu")
@@ -239,8 +239,6 @@ def test_started_again_it_has_nothing_left_to_do_and_others_can_be_added(tmp_pat
     assert {file: file.stat().st_mtime_ns for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
 
     photographs(tmp_path / "others", 30)
-    with pytest.raises(UserError, match="were not trained on its pictures, and maps compare ways to train"):
-        maps.draw(tmp_path / "run" / "collection" / "pictures", tmp_path / "run", "cpu")
     assert index_command([str(tmp_path / "run"), "add", str(tmp_path / "others"), "--device", "cpu"]) == 0
     index = Index.load(Run(tmp_path / "run").folder("index"))
     assert (index.n, index.config.trained) == (30, 24)  # the first 24 are the same pictures

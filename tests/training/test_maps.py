@@ -1,26 +1,16 @@
-"""The maps of a run that was trained on the micro collection."""
-
-import shutil
-from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
+"""The map of a run that was trained on the micro collection."""
 
 import numpy as np
 import pytest
 
-from genius.collections.mbeir import Collection
-from genius.encoding.features import FeatureFiles
 from genius.errors import UserError
-from genius.explore.map_data import PART, read_maps
-from genius.index import update
-from genius.index.item_source import ItemSource
+from genius.explore.map_data import PART, TIERS, read_maps
 from genius.index.store import Index
 from genius.run import Run
-from genius.schema import Item, Modality
-from tests.evaluation.micro import write_micro_collection
-from tests.training.tiny import LEVELS, TINY, Killed, die, lay_out_by_principal_components
+from genius.schema import Modality
+from tests.training.tiny import LEVELS, lay_out_by_principal_components
 from training import maps
-from training.maps import MIN_VECTORS, fill_square, first_layout, next_layout, procrustes
+from training.maps import MIN_VECTORS, fill_square, first_layout, in_a_row, next_layout, procrustes
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,118 +23,78 @@ def quick_layouts():
 
 @pytest.fixture(scope="module")
 def drawn(collection, path):
-    """The settings that the second quantizer was trained with."""
-    given = []
-    with pytest.MonkeyPatch.context() as patch:
-        train = maps.quantizer.train
-        patch.setattr(maps.quantizer, "train", lambda arguments: (given.append(arguments), train(arguments)))
-        maps.main([str(collection.root), str(path), "--device", "cpu"])
-    return given
+    maps.main([str(collection.root), str(path), "--device", "cpu"])
+    return read_maps(path)
 
 
-def test_every_item_and_the_test_queries_lie_on_every_map(drawn, path, collection):
-    found, index = read_maps(path), Index.load(Run(path).folder("index"))
-    assert set(found.ids()) == {item.id for item in index.items(range(index.n))} and len(found.keys) == index.n
-    assert [view.name for view in found.views] == ["features", "codes-2", "codes-3", "codes-4", "codes-4-plain"]
-    assert found.places.shape == (5, index.n + len(found.queries), 2) and np.isfinite(found.places).all()
-    asked = {query.id: query for query in collection.queries("test")}
-    assert found.split == "test" and {query.id for query in found.queries} == set(asked)
-    for query in found.queries:
-        assert set(query.answers) == set(asked[query.id].positives)
-        assert query.text == asked[query.id].text and query.instruction
+@pytest.fixture(scope="module")
+def index(path):
+    return Index.load(Run(path).folder("index"))
 
 
-def test_items_with_the_same_codes_have_one_place(drawn, path):
-    found, index = read_maps(path), Index.load(Run(path).folder("index"))
-    codes, items = index.codes(index.rows_of(found.ids())), len(found.keys)
-    for at, view in enumerate(found.views[1:LEVELS], start=1):
+def test_every_item_lies_in_every_view_and_in_a_region(drawn, index, collection, path):
+    assert set(drawn.ids()) == {item.id for item in index.items(range(index.n))}
+    assert [view.depth for view in drawn.views] == [
+        0,
+        LEVELS,
+        *(depth for depth in (4, 3, 2, 1) if depth < LEVELS),
+    ]
+    assert drawn.places.shape == (len(drawn.views), index.n, 2) and np.abs(drawn.places).max() <= 1
+    assert sum(region.items for region in drawn.regions if region.tier == 0) == index.n
+    assert drawn.names == {
+        at: collection.dataset_name(at) for at in np.unique(drawn.datasets).tolist()
+    }
+    assert Run(path).is_current(PART)
+
+
+def test_items_with_the_same_codes_have_one_place_and_their_number_is_told(drawn, index):
+    codes = index.codes(index.rows_of(drawn.ids()))
+    for at, view in enumerate(drawn.views[1:], start=1):
         different = len(np.unique(codes[:, : view.depth], axis=0))
-        assert len(np.unique(found.places[at, :items], axis=0)) <= different
+        assert view.distinct == different >= len(np.unique(drawn.places[at], axis=0))
 
 
-def test_the_second_training_lacks_every_contrastive_loss_and_nothing_else(drawn, path):
-    (arguments,) = drawn
-    assert arguments.settings.quantizer == replace(TINY.quantizer, contrastive_weight=0.0, keep_best=False)
-    assert arguments.settings.seed == TINY.seed
-    assert read_maps(path).health["with"] == maps.compared_health(Run(path))
+def test_regions_are_nested_and_no_two_of_a_size_have_the_same_name(drawn):
+    lineage = drawn.lineage[drawn.region_of]
+    assert (lineage >= 0).all()
+    for number, region in enumerate(drawn.regions):
+        assert (lineage[:, region.tier] == number).sum() == region.items >= region.fits
+        assert region.tier == 0 or drawn.regions[region.parent].tier == region.tier - 1
+    for tier in range(TIERS):
+        named = [
+            frozenset(region.words)
+            for region in drawn.regions
+            if region.tier == tier and region.words
+        ]
+        assert len(set(named)) == len(named)
 
 
-def test_a_second_training_that_was_finished_before_a_kill_is_not_repeated(path, collection, tmp_path, monkeypatch):
-    run = Run(shutil.copytree(path, tmp_path / "run"))
-    with monkeypatch.context() as kill, pytest.raises(Killed):
-        kill.setattr(maps, "lay_out_views", die)
-        maps.draw(collection.root, run.path, "cpu")
-    side = shutil.copytree(run.path / maps.SIDE, tmp_path / "side")
-    with monkeypatch.context() as untrained:
-        untrained.setattr(maps.quantizer, "train", None)
-        maps.draw(collection.root, run.path, "cpu")
-    assert read_maps(run.path) and not (run.path / maps.SIDE).exists()
-
-    given, longer = [], replace(TINY, quantizer=replace(TINY.quantizer, epochs=3))
-    side.rename(run.path / maps.SIDE)
-    monkeypatch.setattr(maps.quantizer, "train", given.append)
-    maps.train_without_contrast(run, collection, longer, "cpu")
-    assert given[0].settings.quantizer.epochs == 3
-
-
-def test_the_run_is_as_it_was_but_for_its_maps(drawn, path):
-    run = Run(path)
-    assert not (path / maps.SIDE).exists() and run.has(PART) and run.is_current(PART)
-    for split in ("train", "val", "candidates"):
-        assert FeatureFiles(path / "features" / split).fused(run.digest("fusion")).any()
-
-
-def test_items_that_are_added_while_the_maps_are_drawn_stay(drawn, path, collection, tmp_path, monkeypatch):
-    """Before and meanwhile: neither are of the collection, so they are not drawn."""
-    copy = shutil.copytree(path, tmp_path / "run")
-    models = update.Models.load(copy, "cpu")
-
-    def add(text: str) -> None:
-        items = [Item("7:1" if text == "early" else "7:2", Modality.TEXT, text)]
-        assert update.add(copy, lambda _: ItemSource(lambda: items, Path), models).new == 1
-
-    def train(arguments):
-        add("late")
-        return quantizer_train(arguments)
-
-    add("early")
-    n, quantizer_train = Index.load(Run(copy).folder("index")).n, maps.quantizer.train
-    monkeypatch.setattr(maps.quantizer, "train", train)
-    maps.main([str(collection.root), str(copy), "--device", "cpu"])
-    index = Index.load(Run(copy).folder("index"))
-    assert index.n == n + 1 and (index.rows_of(["7:1", "7:2"]) >= 0).all()
-    assert sorted(read_maps(copy).ids()) == sorted(item.id for item in index.items(range(n - 1)))
-
-
-def test_of_many_items_an_even_share_of_every_code_is_drawn(path, monkeypatch):
+def test_of_many_items_an_even_share_of_every_code_is_drawn(path):
     index = Index.load(Run(path).folder("index"))
     rows = maps.sample_items(index, index.n // 2)
     assert len(set(rows.tolist())) == index.n // 2
-    whole, kept = (np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows))
+    whole, kept = (
+        np.bincount(index.codes(some)[:, 0], minlength=3) for some in (np.arange(index.n), rows)
+    )
     assert (np.abs(kept - whole / 2) <= 1).all()
 
 
-def test_a_run_that_does_not_say_how_it_was_trained_is_refused(collection, tmp_path):
-    with pytest.raises(UserError, match="python -m training COLLECTION"):
+def test_what_is_no_run_is_refused(collection, tmp_path):
+    with pytest.raises(UserError, match="is not a run"):
         maps.draw(collection.root, tmp_path, "cpu")
 
 
-def test_another_collection_is_refused_before_anything_is_trained(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(maps.quantizer, "train", None)
-    other = write_micro_collection(tmp_path / "other")
-    (other.root / "cand_pool" / "global").joinpath("mbeir_union_test_cand_pool.jsonl").write_text(
-        '{"did": "7:1", "modality": "text", "txt": "A boat.", "img_path": null}\n'
+def test_vectors_of_each_kind_are_laid_out_from_their_own_mean(monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        maps, "first_layout", lambda vectors, seed: given.append(vectors) or vectors[:, :2]
     )
-    with pytest.raises(UserError, match="does not hold the features of this encoder and collection"):
-        maps.draw(Collection(other.root).root, path, "cpu")
-
-
-def test_a_run_whose_trained_items_were_all_removed_has_nothing_to_draw(tmp_path):
-    added = [Item("7:1", Modality.TEXT, "A boat.")]
-    index = SimpleNamespace(n=1, items=lambda rows: added, config=SimpleNamespace(trained=0))
-    candidates = SimpleNamespace(rows=lambda ids: np.full(len(ids), -1))
-    with pytest.raises(UserError, match="holds no item any more that it was trained with"):
-        maps.items_to_draw(index, candidates, tmp_path, tmp_path)
+    kinds = np.arange(60) % 3
+    features = rng().normal(size=(60, 4)) + 100 * kinds[:, None]
+    depths, places = maps.lay_out(features, np.zeros((60, 1), int), kinds, None, 0)
+    assert depths == [0] and places.shape == (1, 60, 2)
+    for kind in Modality:
+        assert np.allclose(given[0][kinds == kind].mean(0), 0, atol=1e-3)
 
 
 def rng():
@@ -168,12 +118,13 @@ def test_layouts_without_extent_are_moved_only():
     assert np.allclose(procrustes(np.ones((4, 2)), rng().normal(size=(4, 2))).std(0), 0)
 
 
-def test_all_views_fill_the_same_square_and_keep_their_shape():
-    layouts = rng().normal(size=(3, 40, 2)) * [7, 2] + [30, -4]
-    edges = fill_square(layouts)
-    assert edges.min() >= -1 and edges.max() == pytest.approx(1) and edges.dtype == np.float32
-    first, second = ((places[0, 1:] - places[0, :1]) for places in (layouts, edges))
-    assert np.allclose(second / first, (second / first)[0, 0])
+def test_a_layout_fills_the_square_but_for_a_few_points_on_its_edge():
+    layout = rng().normal(size=(4000, 2)) * [7, 2] + [30, -4]
+    layout[0] = [900, 0]
+    filled = fill_square(layout)
+    assert np.abs(filled).max() == 1 and filled[0, 0] == 1 and filled.dtype == np.float32
+    assert ((np.abs(filled) == 1).any(1)).mean() < 0.01
+    assert (np.argsort(filled[1:, 1]) == np.argsort(layout[1:, 1])).mean() > 0.98
 
 
 @pytest.mark.slow  # UMAP compiles itself
@@ -189,9 +140,6 @@ def test_neighbours_stay_together_and_views_stay_comparable(monkeypatch):
     assert min(by_axis) > 0.7
 
 
-def test_few_vectors_lie_in_the_middle_of_their_points():
-    vectors, which = clusters(40, MIN_VECTORS - 1)
-    first = rng().normal(size=(40, 2))
-    places = next_layout(vectors[: MIN_VECTORS - 1], which, first, seed=0)
-    for group in range(MIN_VECTORS - 1):
-        assert np.allclose(places[which == group], first[which == group].mean(0))
+def test_few_places_lie_side_by_side_in_their_order():
+    places = in_a_row(np.array([[3.0, 1], [-2, 0], [0, 5]]))
+    assert np.allclose(places, [[2 / 3, 0], [-2 / 3, 0], [0, 0]])

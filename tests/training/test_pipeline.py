@@ -24,7 +24,7 @@ from tests.training.tiny import TINY, Killed, arguments, die, killed_while, othe
 from training import __main__ as pipeline
 from training import decoder, encoder, features, index, quantizer
 from training import stage as stages
-from training.curves import HEALTH, read_curves, read_health
+from training.curves import HEALTH, read_curves
 from training.decoder import Validation
 from training.pairs import CandidateTable
 from training.settings import IndexSettings
@@ -56,7 +56,7 @@ def test_every_epoch_is_recorded(path):
 
 
 def test_the_health_of_the_codes_is_reported(path, collection):
-    health = read_health(Run(path))
+    health = dict(Report.load(path / HEALTH).tables[0].rows)
     assert health["items"] == sum(1 for _ in collection.all_candidates())
     assert [row[1] for row in Report.load(path / HEALTH).tables[1].rows] == [3, 5, 5, 5]
     assert health["modality purity"] == 1.0

@@ -18,7 +18,7 @@ from genius.explore.map_data import read_maps
 from genius.index.__main__ import main as index_command
 from genius.index.store import Index
 from genius.run import Run
-from genius.schema import Query, SearchOptions
+from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from tests.search.tiny import publish_tiny_run
 from tests.training.tiny import lay_out_by_principal_components
@@ -61,7 +61,8 @@ def test_vectors_without_an_encoder_have_codes_a_map_neighbours_and_more_like_th
     maps = read_maps(run)
     assert len(maps.keys) == N and maps.views[0].depth == 0 and np.isfinite(maps.places).all()
     profiles = Profiles(engine, engine.index)
-    assert profiles.vocabulary().nearest(vectors()[:1]) == [[]]  # words of pictures need an encoder
+    pictures = np.flatnonzero(engine.index.modalities == Modality.IMAGE)
+    assert profiles.words.naming(pictures).words == ()  # words of pictures need an encoder
 
 
 def test_what_needs_an_encoder_says_so_in_one_sentence(run, tmp_path):

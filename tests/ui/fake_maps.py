@@ -1,4 +1,4 @@
-"""Maps with places that mean nothing, and a page over a tiny run that has them."""
+"""Maps with places that mean nothing, and a page over a tiny run that has one."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,41 +9,41 @@ import numpy as np
 import pytest
 
 from genius.collections.keys import id_key
-from genius.explore.map_data import PART, MappedQuery, Maps, View
+from genius.explore.map_data import PART, Maps, Moved, Region, View
 from genius.run import Run
-from genius.schema import Modality
 from tests.search.tiny import LEVELS, publish_tiny_run
-from tests.ui import tiny_page
 from tests.ui.fake_engine import HOSTILE, FakeIndex
 
-HEALTH = {"ids": 76_000, "largest_bucket": 3, "items_alone": 0.99, "val_hit_at_5": 0.68, "val_hit_at_5_quantized": 0.67}
-QUERIES, FEW = 9, 5
+FEW = 5  # places with all codes
+REGIONS = (
+    Region(0, None, ("mug", "hat"), 20, 15, ""),
+    Region(0, None, (HOSTILE[:100],), 19, 9, "0:3"),
+    Region(1, 0, ("mug",), 20, 12, ""),
+    Region(1, 1, (), 19, 0, ""),
+    Region(2, 2, ("red mug",), 20, 11, ""),
+    Region(2, 3, ("boat",), 19, 8, ""),
+)
 
 
 def fake_maps(ids: Sequence[str], levels: int) -> Maps:
-    """These items and a few queries, the second of which is hostile, in three views; the last has few places."""
+    """These items in two views, the second of which has few places, and six regions, two of each
+    size.
+    """
     random, keys = np.random.default_rng(3), np.sort([id_key(id) for id in ids])
-    texts = [HOSTILE if at == 1 else f"mug {at}" if at % 3 else "" for at in range(QUERIES)]
-    queries = tuple(
-        MappedQuery(f"1:{at}", Modality(at % 3), text, "Find it.", (ids[at], ids[at + 1]))
-        for at, text in enumerate(texts)
-    )
-    places = random.uniform(-1, 1, (3, len(keys) + QUERIES, 2)).astype(np.float32)
-    places[2, : len(keys)] = places[2, np.arange(len(keys)) % FEW]
-    return Maps(
-        (View(), View(levels), View(levels, contrastive=False)),
-        places,
-        keys,
-        queries,
-        {0: "birds", 1: "birds", 2: "<b>boats</b>", 3: "mugs", 4: "hats"},
-        "test",
-        {"with": HEALTH, "without": HEALTH | {"largest_bucket": 4_321}},
-    )
+    side = np.where(np.arange(len(keys)) % 2, 0.5, -0.5)  # of each region
+    places = random.normal(0, 0.12, (2, len(keys), 2)).clip(-0.4, 0.4).astype(np.float32)
+    places[0, :, 0] += side
+    places[1] = places[1, np.arange(len(keys)) % FEW]
+    views = (View(0, len(keys)), View(levels, FEW, (Moved(4, 0.5, None, 5),)))
+    names = {0: "birds", 1: "birds", 2: "<b>boats</b>", 3: "mugs", 4: "hats"}
+    return Maps(views, places, keys, REGIONS, 4 + (np.arange(len(keys)) % 2), names)
 
 
 def many_maps() -> Maps:
     """Of the made-up index: every 26th item."""
-    return fake_maps([item.id for item in FakeIndex().items(range(0, 76_000, 26))], len(FakeIndex.code_sizes))
+    return fake_maps(
+        [item.id for item in FakeIndex().items(range(0, 76_000, 26))], len(FakeIndex.code_sizes)
+    )
 
 
 @contextmanager
@@ -52,8 +52,14 @@ def serving_maps(path: Path) -> Iterator[SimpleNamespace]:
 
     def publish(path: Path) -> Run:
         run = publish_tiny_run(path)
-        run.publish(PART, fake_maps([f"0:{row}" for row in range(39)], LEVELS).save, ("fusion", "quantizer", "index"))
+        run.publish(
+            PART,
+            fake_maps([f"0:{row}" for row in range(39)], LEVELS).save,
+            ("fusion", "quantizer", "index"),
+        )
         return run
+
+    from tests.ui import tiny_page  # here: it makes a whole page
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiny_page, "publish_tiny_run", publish)

@@ -12,8 +12,9 @@ import pytest
 from genius.errors import UserError
 from genius.schema import Query
 from genius.search.editor import Editor
-from genius.ui.collection import layout
-from genius.ui.collection.editing import MAX_ITEMS, EditingForm, parse_items
+from genius.ui.calls import Call, caller
+from genius.ui.collection import panel
+from genius.ui.collection.editing import MAX_ITEMS, Editing, parse_items
 from genius.ui.common.context import ServedRun
 from genius.ui.security import MAX_EDITOR_UPLOAD, MAX_UPLOAD, Guard, Policy
 from tests.ui.tiny_page import serving
@@ -22,43 +23,49 @@ from tests.waiting import wait_until
 N = 40
 
 
-def remove(ask, text):
-    return ask("on_ids", text)
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("collection") / "run", editable=True) as page:
         yield page
 
 
+@pytest.fixture
+def look(served):
+    """What a look of the page answers."""
+    return lambda path: httpx.get(f"{served.url}/{path}", trust_env=False, timeout=60).json()
+
+
 def uploaded(served, photo, name="photo.jpg"):
     files = {"files": (name, photo.read_bytes())}
-    (path,) = httpx.post(f"{served.url}/gradio_api/upload", files=files, trust_env=False, timeout=60).json()
-    return {"path": path, "meta": {"_type": "gradio.FileData"}}
+    sent = httpx.post(f"{served.url}/gradio_api/upload", files=files, trust_env=False, timeout=60)
+    return {"path": sent.json()[0], "name": name}
 
 
-def test_pictures_and_captions_come_in_and_go_out(ask, served, photo):
-    answer = ask("on_add", [uploaded(served, photo), uploaded(served, photo)], "A zebra on a tree.")
-    result, _, pictures, lines, changed = answer["output"]["data"]
-    assert result["title"].startswith("2 items added") and (pictures, lines) == (None, "") and changed
+def test_pictures_and_captions_come_in_and_go_out(ask, look, served, photo):
+    files = [uploaded(served, photo), uploaded(served, photo, "my/beach.jpg")]
+    result = ask("add_items", files=files, texts="A zebra on a tree.")["answer"]
+    assert result["title"].startswith("2 items added")
     found = served.engine.search([Query("A zebra on a tree.")])[0].hits
     assert "A zebra on a tree." in [hit.item.text for hit in found]
-    contents, added = ask("on_contents")["output"]["data"]
-    assert contents["tables"][0]["note"].startswith("42 items, ") and "in 2 parts" in contents["tables"][0]["note"]
+    (contents,), added = look("collection")["tables"], look("collection/added")
+    assert contents["note"].startswith("42 items, ") and "in 2 parts" in contents["note"]
     ids = [tile["id"] for tile in added["tiles"]]
-    assert ids == ["1:2", "1:1"] and added["tiles"][0]["codes"] == served.engine.index.codes([N + 1])[0].tolist()
-    assert ask("on_take_out", event={"id": ids[0]})["output"]["data"][0]["title"] == "1 item removed."
-    assert ask("on_compact")["output"]["data"][0]["title"] == "All items are in one part (segment) now."
-    outcome, text, changed = remove(ask, f"{ids[1]}, 9:9")["output"]["data"]
+    assert ids == ["1:2", "1:1"] and added["tiles"][0]["label"] == "beach.jpg"
+    assert added["tiles"][0]["codes"] == served.engine.index.codes([N + 1])[0].tolist()
+    assert ask("remove_items", ids=ids[0])["answer"]["title"] == "1 item removed."
+    merged = "All items are in one part (segment) now."
+    assert ask("merge_segments")["answer"]["title"] == merged
+    outcome = ask("remove_items", ids=f"{ids[1]}, 9:9")["answer"]
     assert outcome["title"] == "1 item removed." and outcome["lines"] == ["There is no item 9:9."]
-    assert text == "" and changed
     versions, run = served.engine.versions, served.engine.run.path
-    wait_until(lambda: versions.reload() or len(list(run.glob("index-*"))) == 1)  # what was removed is gone
-    assert ask("on_compact")["output"]["data"][0]["title"] == "Nothing to do: there is one part (segment)."
-    assert served.engine.index.n == N and ask("on_contents")["output"]["data"][1] is None
-    verdict, drift = ask("on_fit")["output"]["data"]
-    assert verdict["fits"] in (True, False) and drift["tables"][0]["caption"] == "How well items fit their codes"
+    # what was removed is gone
+    wait_until(lambda: versions.reload() or len(list(run.glob("index-*"))) == 1)
+    nothing = "Nothing to do: there is one part (segment)."
+    assert ask("merge_segments")["answer"]["title"] == nothing
+    assert served.engine.index.n == N and look("collection/added") is None
+    fit = look("collection/fit")
+    assert fit["fits"] in (True, False)
+    assert fit["tables"][0]["caption"] == "How well items fit their codes"
 
 
 def test_a_line_says_what_became_of_the_files_of_each_kind(ask, served, photo, tmp_path, monkeypatch):
@@ -75,61 +82,74 @@ def test_a_line_says_what_became_of_the_files_of_each_kind(ask, served, photo, t
         "1 file: unsupported kind (.heic 1); to read HEIC: pip install pillow-heif",
         "2 files: not a picture (.pdf 1, .txt 1)",
     ]
-    for found, title in (("used", "1 item added"), ("copy of another (new.jpg)", "Nothing was added.")):
-        outcome = ask("on_add", files, "")["output"]["data"][0]
-        assert outcome["title"].startswith(title) and outcome["lines"][0] == f"1 file: {found}"
-        assert outcome["lines"][1].startswith(unreadable) and outcome["lines"][2:] == others
-    assert ask("on_add", files[1:3], "")["output"]["data"][0]["lines"] == [others[1], "1 file: not a picture (.pdf 1)"]
+    outcomes = [ask("add_items", files=files)["answer"] for _ in range(2)]
     (added,) = served.engine.index.items(range(N, N + 1))
-    remove(ask, added.id)
+    skipped = f"1 skipped: already in the collection (new.jpg is item {added.id})"
+    expected = ("1 file: used", "1 item added"), (skipped, "Nothing was added.")
+    for outcome, (found, title) in zip(outcomes, expected, strict=True):
+        assert outcome["title"].startswith(title) and outcome["lines"][0] == found
+        assert outcome["lines"][1].startswith(unreadable) and outcome["lines"][2:] == others
+    again = ask("add_items", files=[uploaded(served, photo, "again.jpg")])["answer"]
+    assert again["lines"] == [f"1 skipped: already in the collection (again.jpg is item {added.id}, new.jpg)"]
+    few = ask("add_items", files=files[1:3])["answer"]
+    assert few["lines"] == [others[1], "1 file: not a picture (.pdf 1)"]
+    ask("remove_items", ids=added.id)
 
 
 def test_two_people_at_once_change_it_one_after_the_other(ask, served):
     with ThreadPoolExecutor(3) as people:
-        answers = list(people.map(lambda name: ask("on_add", [], f"Written by {name}."), ["Ada", "Bob", "Eve"]))
-    assert all(answer["success"] for answer in answers)
+        names = ["Ada", "Bob", "Eve"]
+        answers = people.map(lambda name: ask("add_items", files=[], texts=f"Written by {name}."), names)
+        assert all("answer" in answer for answer in answers)
     added = served.engine.index.items(range(N, served.engine.index.n))
     assert sorted(item.text for item in added) == ["Written by Ada.", "Written by Bob.", "Written by Eve."]
-    remove(ask, " ".join(item.id for item in added))
+    ask("remove_items", ids=" ".join(item.id for item in added))
 
 
-def test_a_callback_sees_one_version(ask, served, monkeypatch):
-    editor, of = Editor(served.run, served.engine), layout.datasets
+def test_a_look_sees_one_version(look, served, monkeypatch):
+    editor, of = Editor(served.run, served.engine), panel.datasets
     list(editor.add([("First.", None)]))
 
     def while_it_grows(index):
-        monkeypatch.setattr(layout, "datasets", of)
+        monkeypatch.setattr(panel, "datasets", of)
         other = threading.Thread(target=lambda: list(editor.add([("Second.", None)])))
         other.start()
         other.join()
         return of(index)
 
-    monkeypatch.setattr(layout, "datasets", while_it_grows)
+    monkeypatch.setattr(panel, "datasets", while_it_grows)
     for items in (1, 2):
-        contents, added = ask("on_contents")["output"]["data"]
-        assert contents["tables"][0]["note"].startswith(f"{N + items} items") and len(added["tiles"]) == items
+        assert look("collection")["tables"][0]["note"].startswith(f"{N + items} items")
+    added = look("collection/added")
+    assert len(added["tiles"]) == 2
     editor.remove(tile["id"] for tile in added["tiles"])
 
 
 @pytest.mark.parametrize(
-    "function, data, event",
+    "function, arguments",
     [
-        ("on_add", ([], ""), None),
-        ("on_add", ([{"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}}], ""), None),
-        ("on_add", ([{"path": "/etc/hostname"}], ""), None),
-        ("on_add", ("/etc/hostname", ""), None),
-        ("on_add", ([{"path": "http://127.0.0.1:9/x.png", "meta": {"_type": "gradio.FileData"}}], ""), None),
-        ("on_ids", ("",), None),
-        ("on_ids", (None,), None),
-        ("on_ids", ("1:1 " * 3000,), None),
-        ("on_turn", (), {"page": -1}),
-        ("on_turn", (), {"page": "0"}),
-        ("on_turn", (), {}),
+        ("add_items", {"files": []}),
+        ("add_items", {"files": [{"path": "/etc/hostname", "meta": {"_type": "gradio.FileData"}}]}),
+        ("add_items", {"files": [{"path": "/etc/hostname"}]}),
+        ("add_items", {"files": ["/etc/hostname"]}),
+        ("add_items", {"files": "/etc/hostname"}),
+        ("add_items", {"files": [{"path": "http://127.0.0.1:9/x.png"}]}),
+        ("add_items", {}),
+        ("remove_items", {"ids": ""}),
+        ("remove_items", {"ids": None}),
+        ("remove_items", {"ids": "1:1 " * 3000}),
+        ("keep_changes", {"name": "../x"}),
     ],
 )
-def test_what_cannot_be_changes_nothing(ask, served, function, data, event):
-    before, answer = served.engine.index, ask(function, *data, event=event)
-    assert not answer["success"] and "Traceback" not in str(answer) and served.engine.index is before
+def test_what_cannot_be_changes_nothing(ask, served, function, arguments):
+    before, answer = served.engine.index, ask(function, **arguments)
+    assert answer["error"] and "Traceback" not in answer["error"] and "fault" not in answer["error"]
+    assert served.engine.index is before
+
+
+@pytest.mark.parametrize("page", ["-1", "x"])
+def test_a_page_that_cannot_be_is_said(look, page):
+    assert "error" in look(f"collection/added?page={page}")
 
 
 def test_a_run_that_cannot_be_written_is_not_editable(served, monkeypatch):
@@ -156,9 +176,11 @@ def test_a_page_that_is_served_to_oneself_is_not_changed_through_a_proxy_or_anot
         guard = Guard(None, Policy(editable=True, own=own))
         assert (guard.max_body(scope), guard.max_body(passed_on)) == (MAX_EDITOR_UPLOAD, most)
         form = SimpleNamespace(editor=SimpleNamespace(copy=own or None))
-        assert EditingForm.editor_for(form, SimpleNamespace(headers={"host": "localhost:7860"})) is form.editor
+        caller.set(Call(headers={"host": "localhost:7860"}))
+        assert Editing.editor_for_caller(form) is form.editor
+        caller.set(Call(headers=headers))
         with pytest.raises(UserError, match="only be changed on the machine") if own else nullcontext():
-            EditingForm.editor_for(form, SimpleNamespace(headers=headers))
+            Editing.editor_for_caller(form)
 
 
 def test_lines_are_the_captions_of_the_pictures_in_their_order():

@@ -119,7 +119,7 @@ def test_gradio_can_copy_a_card_that_a_callback_skips(engine):
 
 
 def test_a_code_has_the_pictures_that_are_stored_with_its_name(engine):
-    names = {(0, 17): CodeName(("boat",), ("1:0", "1:300", "9:1"))}  # the last one was removed since
+    names = {(0, 17): CodeName(("boat",), 3, 4, ("1:0", "1:300", "9:1"))}  # the last one was removed since
     found = pictures(SimpleNamespace(name=names.get), engine.index, "0.17")
     assert found["prefix"] == "0.17" and len(found["pictures"]) == 2
     assert all(one["picture"].startswith("data:image/webp;base64,") and one["label"] for one in found["pictures"])

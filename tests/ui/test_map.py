@@ -1,150 +1,175 @@
-"""The Map tab's callbacks over HTTP, on a tiny run with made-up maps, and its figure."""
+"""What the Map tab answers, over a made-up engine and map."""
 
 import base64
-import json
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from plotly.graph_objects import Figure
 
-from genius.explore.map_colors import Palette, group_by_value
-from genius.ui.common.figures import MODALITY_COLORS, MODALITY_SYMBOLS
-from genius.ui.map import callbacks
-from genius.ui.map.figure import Drawing, PlacedQuery, group_names, last_query_traces, map_figure
-from tests.ui.fake_engine import FakeIndex
-from tests.ui.fake_maps import QUERIES, many_maps, serving_maps
-
-DRAWN = ("features", "modality", 1, "drawn", "pan", None)
+from genius.errors import UserError
+from genius.explore.code_names import CodeNamer
+from genius.explore.map_data import COMMAND
+from genius.schema import Query, SearchOptions
+from genius.ui.map.panel import panel
+from genius.ui.map.view import SCALE
+from tests.ui.fake_engine import FakeEngine
+from tests.ui.fake_maps import FEW, REGIONS, many_maps
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with serving_maps(tmp_path_factory.mktemp("map") / "run") as page:
-        yield page
+def maps():
+    return many_maps()
 
 
-def data(answer):
-    assert answer["success"], answer
-    return answer["output"]["data"]
+@pytest.fixture(scope="module")
+def engine():
+    return FakeEngine()
 
 
-def test_a_map_its_sentences_and_its_table(ask):
-    figure, note, health, table = data(ask("on_map", *DRAWN))
-    assert {trace["name"] for trace in json.loads(figure)["data"]} == {"Image", "Text", "Pair", "test questions"}
-    assert "39 of 40 items" in " ".join(note) and health is None
-    assert [(row["label"], row["counts"]) for row in table["rows"]] == [
-        ("Image", [13, 13, 0, 0]),
-        ("Text", [13, 0, 13, 0]),
-        ("Pair", [13, 0, 0, 13]),
+@pytest.fixture(scope="module")
+def looks(engine, maps, tmp_path_factory):
+    def answers(search):
+        (result,) = engine.search([Query(search["text"])], SearchOptions(k=10))
+        return (
+            SimpleNamespace(description="“it”", result=result, check_version=lambda index: None),
+        )
+
+    namer = CodeNamer(engine, tmp_path_factory.mktemp("run"))
+    context = SimpleNamespace(
+        engine=engine, namer=namer, maps=maps, searches=SimpleNamespace(answers=answers)
+    )
+    made = panel(context)
+    return made.looks | {endpoint.__name__: endpoint for endpoint in made.endpoints}
+
+
+def numbers(text, kind):
+    return np.frombuffer(base64.b64decode(text), kind)
+
+
+def chosen(looks, **choice):
+    return numbers(looks["map/chosen"](**choice)["points"], "<u4")
+
+
+def test_a_run_without_a_map_says_why_and_how_it_is_made(engine):
+    context = SimpleNamespace(engine=engine, maps="This run has no map yet.")
+    assert panel(context).looks["map"]() == {
+        "missing": "This run has no map yet.",
+        "command": COMMAND,
+    }
+
+
+def test_the_map_tells_what_each_point_is_and_where_it_lies(looks, engine, maps):
+    told = looks["map"]()
+    m = len(maps.keys)
+    rows = engine.index.rows_of(maps.ids())
+    assert (told["total"], told["drawn"], told["added"]) == (engine.index.n, m, 0)
+    assert told["sentence"] == f"{m:,} items of {engine.index.n:,}, an even sample over all codes"
+    assert (numbers(told["kinds"], "u1") == engine.index.modalities[rows]).all()
+    assert (numbers(told["of"], "<u2") == maps.region_of).all()
+    assert [view["keep"] for view in told["views"]] == [0, 9] and told["views"][1]["places"] == FEW
+    (moved,) = told["views"][1]["moved"]
+    assert (moved["name"], moved["joined"], moved["left"]) == ("red mug", "boat", "")
+    assert [region["name"] for region in told["regions"]] == [
+        ", ".join(region.words) for region in REGIONS
     ]
+    assert told["regions"][0]["checked"] == "fits 15 of 20" and told["regions"][3]["name"] == ""
+    assert sum(dataset["items"] for dataset in told["datasets"]) == m
+    places = numbers(looks["map/places"](0)["places"], "<i2").reshape(-1, 2) / SCALE
+    assert np.abs(places - maps.places[0]).max() < 0.01
+    with pytest.raises(UserError, match="keeps 0, 9 codes"):
+        looks["map/places"](3)
 
 
-def test_before_and_after_codes_stand_side_by_side(ask):
-    single = json.loads(data(ask("on_map", *DRAWN))[0])["data"]
-    both = json.loads(data(ask("on_map", callbacks.BEFORE_AND_AFTER, *DRAWN[1:]))[0])
-    assert [trace.get("xaxis", "x") for trace in both["data"]] == ["x"] * len(single) + ["x2"] * len(single)
-    assert both["layout"]["yaxis2"]["matches"] == "y"
+def test_choices_combine(looks, engine, maps):
+    index = engine.index
+    rows = index.rows_of(maps.ids())
+    code = int(index.codes(rows[:1])[0, 1])
+    expected = {
+        "region": (0, np.isin(maps.region_of, [4])),
+        "code": (f"*.{code}", index.codes(rows)[:, 1] == code),
+        "dataset": (2, maps.datasets == 2),
+        "words": ("dog", np.isin(rows % 4, [0]) & (rows % 3 > 0)),
+    }
+    for name, (value, kept) in expected.items():
+        if name != "words":
+            assert chosen(looks, **{name: value}).tolist() == np.flatnonzero(kept).tolist()
+    found = chosen(looks, words="dog")
+    assert set(np.flatnonzero(expected["words"][1])) <= set(found.tolist())
+    both = chosen(looks, region=0, dataset=2)
+    all_of = np.all([expected[name][1] for name in ("region", "dataset")], axis=0)
+    assert both.tolist() == np.flatnonzero(all_of).tolist()
+    ids = maps.ids()[3:6]
+    assert chosen(looks, items=",".join(ids)).tolist() == [3, 4, 5]
+    named = [at for at in found.tolist() if at < 30]
+    thirty = ",".join(maps.ids()[:30])
+    assert chosen(looks, items=thirty, words="dog").tolist() == named and 0 < len(named) < 30
+    places = maps.places[0]
+    inside = chosen(looks, area="-0.5,-0.5,0.5,-0.5,0.5,0.5,-0.5,0.5")
+    assert inside.tolist() == np.flatnonzero((np.abs(places) < 0.5).all(1)).tolist()
 
 
-def test_a_lasso_brings_tiles_words_and_files(ask, monkeypatch):
-    monkeypatch.setattr(callbacks, "MAX_TILES", 4)
-    inside = [4, 1, 7, 10, 13]
-    points = [{"value": row} for row in [-3, 39, "2", None, *inside]]  # a query, what is not drawn, what is none
-    found, gallery = data(ask("on_lasso", event={"points": points, "total": len(points)}))
-    assert (found["total"], found["saved"], found["label"]) == (5, 5, "inside the lasso")
-    assert [tile["row"] for tile in gallery["groups"][0]["tiles"]] == sorted(inside)[:4]
-    csv, saved = found["files"]
-    assert [record["id"] for record in json.loads(saved["text"])] == [f"0:{row}" for row in sorted(inside)]
-    assert csv["text"].startswith("\ufeffid,") and csv["text"].count("\r\n") == 6
-    assert data(ask("on_lasso", event={"points": [], "total": 0})) == [None, None]
+def test_what_is_chosen_is_told_with_words_kinds_codes_pictures_and_texts(looks, engine, maps):
+    found = looks["map/chosen"](region=0)
+    rows = engine.index.rows_of(maps.ids())[maps.region_of == 4]
+    assert found["items"] == len(rows) == sum(kind["items"] for kind in found["kinds"])
+    for word in found["words"]:
+        assert 0 < word["items"] <= word["of"] == len(rows)
+    level = engine.index.codes(rows)[:, 1]
+    assert [code["items"] for code in found["codes"]] == sorted(np.bincount(level))[::-1][
+        : len(found["codes"])
+    ]
+    assert len(found["tiles"]) == 9 and {tile["modality"] for tile in found["texts"]} == {"text"}
+    assert {tile["row"] for tile in found["tiles"] + found["texts"]} <= set(rows.tolist())
+    assert looks["map/chosen"](region=0, items="1:0", dataset=3)["items"] == 0
 
 
 @pytest.mark.parametrize(
-    "function, inputs, event, said",
+    "choice, message",
     [
-        *(("on_point", (), {"value": value}, "That point does not exist") for value in (None, 39, -1 - QUERIES, True)),
-        *(
-            ("on_lasso", (), {"points": points}, "points do not exist")
-            for points in (5, "x", [None], [{"value": 1}, 7], {"value": 1})
-        ),
-        ("on_point", (), {"value": "1"}, "There is no item '1'"),
-        ("on_map", ("features", "code", 2.5, *DRAWN[3:]), None, "whole number from 1 to 3"),
+        ({"region": 6}, "That region does not exist"),
+        ({"code": "hello"}, "is not a code"),
+        ({"area": "0,0,1,1"}, "three corners or more"),
+        ({"area": "0,0,1,1,0"}, "three corners or more"),
+        ({"area": "<b>"}, "three corners or more"),
+        ({"keep": 4}, "keeps 0, 9 codes"),
     ],
 )
-def test_what_is_not_there_is_told(ask, function, inputs, event, said):
-    answer = ask(function, *inputs, event=event)
-    assert not answer["success"] and said in answer["output"]["error"]
+def test_a_choice_that_cannot_be_is_one_sentence(looks, choice, message):
+    with pytest.raises(UserError, match=message):
+        looks["map/chosen"](**choice)
 
 
-@pytest.fixture(scope="module")
-def palette():
-    return Palette(FakeIndex(), many_maps())
+def test_colors_are_of_the_commonest_data_sets_or_codes(looks, engine, maps):
+    by_dataset = looks["map/colors"]("dataset")
+    of = numbers(by_dataset["of"], "u1")
+    for place, group in enumerate(by_dataset["groups"]):
+        assert (maps.datasets[of == place] == group["value"]).all() and (
+            of == place
+        ).sum() == group["items"]
+    assert "<b>boats</b>" in {group["label"] for group in by_dataset["groups"]}
+    by_code = looks["map/colors"]("code", 2)
+    assert (
+        len(by_code["groups"]) == 12
+        and by_code["others"] == (numbers(by_code["of"], "u1") == 12).sum() > 0
+    )
+    for wrong in (("code", 9), ("size", 1)):
+        with pytest.raises(UserError, match="from 0 to 8"):
+            looks["map/colors"](*wrong)
 
 
-@pytest.fixture
-def drawing(palette):
-    return Drawing(palette.maps, 0, palette.places(0), palette.modalities, palette.by_modality(), by_modality=True)
+def test_a_point_is_its_item(looks, maps):
+    assert looks["map/point"](7)["id"] == maps.ids()[7]
+    for wrong in (-1, len(maps.keys)):
+        with pytest.raises(UserError, match="That point does not exist"):
+            looks["map/point"](wrong)
 
 
-def items(figure):
-    return [trace for trace in figure.data if trace.customdata is not None and (trace.customdata >= 0).all()]
-
-
-def test_every_item_is_drawn_once_with_its_number_and_the_shape_of_its_modality(drawing, palette):
-    for groups in (palette.by_modality(), palette.by_dataset(), palette.by_code(3)):
-        traces = items(map_figure(replace(drawing, groups=groups, by_modality=groups[0].label == "Image")))
-        assert sorted(np.concatenate([trace.customdata for trace in traces])) == palette.points.tolist()
-        for trace in traces:
-            modalities = set((palette.rows[trace.customdata] % 3).tolist())
-            assert [MODALITY_SYMBOLS[modality] for modality in modalities] == [trace.marker.symbol]
-
-
-def test_added_items_are_drawn_one_by_one_in_the_colors_of_their_groups_and_say_their_ids(drawing, palette):
-    groups = [replace(group, members=group.members[:-1]) for group in palette.by_modality()]
-    groups[0] = replace(groups[0], members=np.append(groups[0].members, len(palette.rows) - 1))
-    figure = map_figure(replace(drawing, groups=groups, added=["9:1"]))
-    assert "9:1" in json.dumps(figure.to_dict())  # as it is sent
-    traces = figure.data
-    (added,) = (trace for trace in traces if trace.name == "added since training")
-    assert [*added.customdata] == ["9:1"] and [*added.marker.color] == [MODALITY_COLORS[0]]
-    assert np.allclose([added.x[0], added.y[0]], drawing.places[-1])
-    assert len(palette.rows) - 1 not in np.concatenate([trace.customdata for trace in items(Figure(traces[:-1]))])
-
-
-def test_the_last_query_has_a_star_and_numbered_rings_round_what_it_found(palette):
-    points = np.arange(3)
-    query = PlacedQuery("<b>", points, np.full(3, 1 / 3), [7, -1, 2])
-    rings, star = last_query_traces(query, palette.places(0))
-
-    def values(trace, name):
-        return np.frombuffer(base64.b64decode(trace[name]["bdata"]), trace[name]["dtype"])
-
-    places = palette.maps.places[0]
-    assert rings["text"] == ["1", "3"] and rings["customdata"] == [7, 2]
-    assert np.allclose([values(rings, "x"), values(rings, "y")], places[[7, 2]].T, atol=0.02)
-    assert np.allclose([values(star, "x")[0], values(star, "y")[0]], places[:3].mean(0), atol=0.02)
-    assert star["hovertemplate"].startswith("&lt;b&gt;")
-
-
-def test_names_of_groups_are_no_markup_and_stand_in_their_middle(palette):
-    named = group_names([("<b>", np.arange(5))], palette.maps.places[0])
-    assert named["text"] == ["<b>&lt;b&gt;</b>"]
-    assert named["x"] == [float(np.median(palette.maps.places[0][:5, 0]))]
-
-
-def test_names_of_the_data_are_no_markup(drawing, palette):
-    text = map_figure(replace(drawing, groups=palette.by_dataset(), by_modality=False)).to_json()
-    names = {trace.get("name") for trace in json.loads(text)["data"]}
-    assert "&lt;b&gt;boats&lt;/b&gt;" in names and "dataset 5" in names and "birds" in names
-
-
-def test_fifty_thousand_points_are_less_than_two_megabytes(palette):
-    repeated = np.arange(50_000) % len(palette.rows)
-    many = replace(palette.maps, keys=np.arange(50_000), queries=(), places=palette.maps.places[:, repeated])
-    text = map_figure(
-        Drawing(
-            many, 0, many.places[0][: len(repeated)], repeated % 3, group_by_value(repeated % 3, str), by_modality=True
-        )
-    ).to_json()
-    assert len(text) < 2_000_000
+def test_results_of_a_search_are_points_and_the_query_lies_among_those_like_it(looks, engine, maps):
+    told = looks["map_results"]({"text": "a dog"})
+    assert len(told["items"]) == len(told["points"]) == 10 and told["title"] == "“it”"
+    ids = maps.ids()
+    for id, point in zip(told["items"], told["points"], strict=True):
+        assert point == (ids.index(id) if id in ids else -1)
+    assert sum(told["weights"]) == pytest.approx(1, abs=0.01) and len(told["near"]) == len(
+        told["weights"]
+    )

@@ -1,16 +1,93 @@
+"""The page of a run: what is served of it, and every address that it has, with who may call it."""
+
 import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import httpx
 import numpy as np
 import pytest
 
-from genius.ui import page
 from genius.ui.common.about import About
 from genius.ui.common.context import ServedRun
-from genius.ui.page import header_view
+from genius.ui.page import build
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.tiny_page import form
+from tests.ui.tiny_page import hosted
+
+BROWSER = {"accept": "text/html,*/*"}
+LOOKS = {  # who is signed in, where there is a login; they change nothing
+    *("about", "alive", "api", "codes", "codes/change", "codes/guess", "codes/health", "codes/near"),
+    *("codes/random", "collection", "collection/added", "collection/fit", "compare", "examples/{number}/picture"),
+    *("items/{id}", "items/{id}/picture", "names", "names/{prefix}", "uploads/picture"),
+}
+DOCUMENTED = {"search", "item", "code_items", "neighbours", "find_codes"}  # the same, and programs, and agents
+OF_THE_PAGE = {"show", "steps", "why", "blend", "save", "warm", "compare"}  # the same, but not documented
+# where the run, or a copy, may be changed
+EDITING = {"add_items", "remove_items", "merge_segments", "keep_changes", "forget_changes"}
+OPEN = ("/healthz", "/metrics")  # everybody
+CLOSED = (  # nobody: Gradio's own page and what belongs to it
+    *("/assets/index.js", "/theme.css", "/manifest.json", "/monitoring", "/token", "/app_id", "/login_check"),
+    *("/gradio_api/openapi.json", "/gradio_api/runs", "/gradio_api/vibe-code", "/dev/reload", "/svelte/x"),
+    *("/static/img/x", "/gradio_api/custom_component/a/b/c/d", "/robots.txt", "/file=/etc/passwd"),
+)
+
+
+@pytest.fixture(scope="module")
+def locked():
+    """A page with a login, and a client without one."""
+    page = build(FakeEngine(), ServedRun(Path("made-up")))
+    with (
+        hosted(page, logins=[("ada", "secret")]) as server,
+        httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client,
+    ):
+        yield SimpleNamespace(page=page, client=client)
+
+
+def test_every_address_is_listed_with_who_may_call_it():
+    engine = FakeEngine()
+    engine.encoder = engine.fusion = engine.quantizer = engine.run = None
+    page = build(engine, ServedRun(Path("made-up"), editable=True))
+    maps_and_reports = {path for path in page.looks if path.split("/")[0] in ("map", "reports", "tour", "report")}
+    assert page.looks.keys() - maps_and_reports == LOOKS
+    assert {function.__name__ for function in page.public} == DOCUMENTED
+    calls = {function.__name__ for function in page.calls}
+    assert calls == {*OF_THE_PAGE, *EDITING} | {name for name in calls if name.startswith("map_")}
+
+
+def test_a_page_that_may_not_be_edited_takes_no_changes():
+    page = build(FakeEngine(), ServedRun(Path("made-up")))
+    assert not {function.__name__ for function in page.calls} & EDITING
+
+
+def test_without_a_login_nothing_is_shown_and_nothing_is_called(locked):
+    client, page = locked.client, locked.page
+    for path in page.looks:
+        assert client.get(f"/{path}".replace("{id}", "1:0").replace("{number}", "0")).status_code == 401, path
+    for function in (*page.public, *page.calls):
+        asked = client.post(f"/gradio_api/call/{function.__name__}", json={"data": []})
+        assert asked.status_code == 401, function.__name__
+    for path in ("/config", "/gradio_api/info", "/gradio_api/queue/data", "/credits"):
+        assert client.get(path).status_code == 401, path
+    assert client.post("/gradio_api/upload", files={"files": ("a.png", b"x")}).status_code == 401
+    assert "password" in client.get("/", headers=BROWSER).text
+    for path in OPEN:
+        assert client.get(path).status_code == 200, path
+
+
+@pytest.mark.parametrize("path", CLOSED)
+def test_what_gradio_would_show_beside_the_endpoints_is_closed(served, path):
+    assert httpx.get(served.url + path, trust_env=False, timeout=60).status_code == 404
+
+
+def test_a_look_is_asked_again_only_when_it_changed_and_a_wrong_one_gets_a_sentence(served):
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
+        shown = client.get("/items/1:0/picture")
+        assert shown.status_code == 200 and shown.headers["content-type"] == "image/webp"
+        again = client.get("/items/1:0/picture", headers={"if-none-match": shown.headers["etag"]})
+        assert again.status_code == 304 and not again.content
+        for path, status in (("/items/9:9", 404), ("/items/2:1/picture", 404), ("/examples/x/picture", 400)):
+            refused = client.get(path)
+            assert refused.status_code == status and refused.json()["error"] == refused.json()["detail"], path
 
 
 def test_what_is_served_comes_from_the_run(tmp_path):
@@ -22,53 +99,15 @@ def test_what_is_served_comes_from_the_run(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [{"beams": 0}, {"beams": 10**6}, {"beams": None}, {"mode": "quick"}])
-def test_a_setting_that_the_page_does_not_offer_never_reaches_the_engine(ask, served, wrong):
-    before = len(served.engine.queries)
-    answer = ask("on_search", *form("mug", **wrong))
-    assert not answer["success"] and len(served.engine.queries) == before
+def test_a_setting_that_the_page_does_not_offer_is_refused(ask, wrong):
+    assert "error" in ask("search", text="mug", **wrong)
 
 
-def test_a_page_that_may_not_be_edited_takes_no_changes(served):
-    assert not {"on_add", "on_ids", "on_take_out", "on_compact"} & {event.name for event in served.page.fns.values()}
-
-
-def test_an_example_over_http_fills_the_form_and_answers(ask):
-    answer = ask("on_ask", {"message": {"example": "2"}}, "", "", None, *form("")[5:])
-    text, picture, instruction, part, pictured, *_, summary, cards, generated = answer["output"]["data"][:15]
-    assert (text, instruction) == ("in dark blue", "Find a garment like this one, changed as the text says.")
-    assert picture["path"].endswith(".webp") and len(cards["columns"][0]["cards"]) == 3 and len(generated["rows"]) == 5
-    assert summary["title"] == "Changed" and part is None and pictured == ""
-
-
-def test_the_header_says_what_is_served():
-    header = header_view(ServedRun(Path("toy"), "my-photos"), 1_234_567, (3, 256, 256), "cuda:0")
-    facts = ["collection my-photos", "1,234,567 items", "IDs of 3 codes", "run toy", "computed on cuda:0"]
-    assert header["facts"] == facts and not header["runs"]
-    several = header_view(ServedRun(Path("toy"), run_names=("photos", "toy")), 1, (3, 256), "cpu")
-    assert (several["run"], several["runs"]) == ("toy", ["photos", "toy"]) and "run toy" not in several["facts"]
-
-
-def test_header_about_and_kinds_of_result_follow_the_items():
+def test_facts_and_kinds_of_result_follow_the_items():
     engine = FakeEngine()
-    blocks = page.build(engine, ServedRun(Path("toy"), about=About("Photographs")))
-    events = [event for event in blocks.fns.values() if event.name == "refresh"]
-    (signal,) = (block for block in blocks.blocks.values() if block.elem_id == "signal-changed")
-    assert {target for event in events for target in event.targets} == {(blocks._id, "load"), (signal._id, "sent")}
-    assert [block.elem_id for block in events[0].outputs] == ["header", "about", "target", "compare-target", "scope"]
-    for modalities, kinds, kept in (
-        ([0, 1, 1, 2], ["any", "image", "text", "pair"], True),
-        ([1], ["any", "text"], False),
-    ):
-        config = SimpleNamespace(grown=int(kept))
-        facts = {
-            "modalities": np.array(modalities, np.uint8),
-            "n": len(modalities),
-            "code_sizes": (3, 256),
-            "config": config,
-        }
-        engine.index = type("Index", (), facts)()
-        heading, about, search, compare, scope = events[0].fn("any", "pair")
-        assert f"{len(modalities)} items" in heading["facts"] and about["held"]
-        assert [value for _, value in search["choices"]] == [value for _, value in compare["choices"]] == kinds
-        assert scope["visible"] == kept
-        assert "value" not in search and compare.get("value") == (None if kept else "any")
+    page = build(engine, ServedRun(Path("toy"), "my-photos", about=About("Photographs"), run_names=("toy", "other")))
+    facts = page.looks["about"]()
+    assert facts["facts"][:2] == ["collection my-photos", "76,412 items"] and facts["runs"] == ["toy", "other"]
+    engine.index = type("Few", (type(engine.index),), {"n": 1, "modalities": np.array([1], np.uint8)})()
+    facts = page.looks["about"]()
+    assert "1 item" in facts["facts"] and [target["value"] for target in facts["targets"]] == ["any", "text"]

@@ -6,26 +6,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
-import gradio as gr
 import httpx
 import pytest
 
 from genius.errors import UserError
-from genius.ui.common.figures import PLOTLY, PLOTLY_ADDRESS
+from genius.ui.files import plotly_file
+from genius.ui.page import Page
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
+from tests.ui.tiny_page import page_of
 from tests.waiting import wait_until
 
 BROWSER = {"accept": "text/html,*/*"}
 
 
-def page_that_says(word: str) -> gr.Blocks:
-    def say() -> str:
-        return word
+def page_that_says(said: str) -> Page:
+    def word() -> str:
+        return said
 
-    with gr.Blocks(analytics_enabled=False) as page:
-        gr.api(say, api_name="word")
-    return page
+    return page_of(word)
 
 
 @contextmanager
@@ -34,7 +33,7 @@ def serving(tmp_path: Path, **hosting):
     whether `two words` went on without `go`."""
     go, loads, late = threading.Event(), [], []
 
-    def load(name: str) -> gr.Blocks:
+    def load(name: str) -> Page:
         loads.append(name)
         if name == "broken":
             raise UserError("the encoder of /secret/broken is missing")
@@ -87,7 +86,7 @@ def test_a_visitor_waits_on_a_page_that_loads_again_and_a_program_waits_for_the_
         fresh.go.set()
         assert all('"two words"' in program.result() for program in programs)
     shown = fresh.client.get("/run/two%20words/", headers=BROWSER)
-    assert "refresh" not in shown.text and "gradio_config" in shown.text
+    assert "refresh" not in shown.text and 'type="module"' in shown.text
     assert fresh.loads == ["one", "two words"], "it is loaded once"
 
 
@@ -117,7 +116,7 @@ def test_behind_a_proxy_the_path_of_the_site_comes_before_that_of_the_run(tmp_pa
         site.go.set()
         assert site.client.get("/config").json()["root"].endswith("/genius")
         # a proxy may leave it on
-        for path in ("/config", f"/{PLOTLY_ADDRESS}", "/run/two%20words/config", "/healthz"):
+        for path in ("/config", "/static/any/plotly.js", "/run/two%20words/config", "/healthz"):
             kept, stripped = site.client.get(f"/genius{path}"), site.client.get(path)
             assert kept.status_code == 200 and kept.content == stripped.content, path
         assert site.client.get("/run/two%20words/config").json()["root"].endswith("/genius/run/two%20words")
@@ -130,20 +129,19 @@ def test_a_site_answers_only_to_its_names_on_every_path(fresh):
     assert fresh.loads == ["one"]
 
 
-def test_one_login_opens_all_runs_and_without_it_nothing_is_loaded_or_shown_but_the_script_of_the_figures(tmp_path):
+def test_one_login_opens_all_runs_and_without_it_nothing_is_loaded_or_shown_but_the_files_of_the_page(tmp_path):
     with serving(tmp_path, logins=[("ada", "secret")]) as site:
         (tmp_path / "one/CREDITS.md").write_text("credits of one")
         site.go.set()
         shown = site.client.get("/run/two%20words/", headers=BROWSER)
-        assert '"auth_required":true' in shown.text.replace(": ", ":") and site.loads == ["one"]
+        assert 'type="password"' in shown.text and site.loads == ["one"]
         assert site.client.get("/run/two%20words/gradio_api/info").status_code == 401
         assert "credits of one" not in site.client.get("/credits").text
         assert "components" not in site.client.get("/config").text
         assert site.client.get("/healthz").json() == {"status": "ready"}
         assert "genius_queue_length" in site.client.get("/metrics").text
         for path in ("", "/run/one"):
-            script = site.client.get(f"{path}/{PLOTLY_ADDRESS}")
-            assert script.content == PLOTLY.read_bytes() and "immutable" in script.headers["cache-control"]
+            assert site.client.get(f"{path}/static/any/plotly.js").content == plotly_file().read_bytes()
         for password, status in (("guess", 400), ("secret", 200)):
             login = site.client.post("/run/two%20words/login", data={"username": "ada", "password": password})
             assert login.status_code == status and site.loads == ["one"]

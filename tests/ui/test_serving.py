@@ -1,3 +1,4 @@
+import re
 import signal
 import socket
 import threading
@@ -7,17 +8,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
-import gradio as gr
 import httpx
 import pytest
 
 from genius.app import exit_on_sigterm
 from genius.errors import UserError
-from genius.ui.gradio_hooks import Page
+from genius.ui.calls import one_at_a_time
 from genius.ui.runs import HostedRun
 from genius.ui.serving import Hosting, serve
-from tests.ui.fake_engine import FakeEngine
-from tests.ui.tiny_page import hosted
+from tests.ui.tiny_page import hosted, page_of
 from tests.waiting import WAIT, free_port, wait_until
 
 
@@ -26,27 +25,31 @@ def get(address, **options):
 
 
 def test_an_address_in_use_gets_one_sentence():
-    with gr.Blocks(analytics_enabled=False) as page, socket.socket() as taken:
+    with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(UserError, match="choose another --port"):
-            serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=taken.getsockname()[1]))
+            serve([HostedRun(Path("made-up"), page_of)], Hosting(port=taken.getsockname()[1]))
 
 
 def test_a_server_that_ends_at_once_leaves_no_traceback(caplog):
-    with gr.Blocks(analytics_enabled=False) as page:
-        gr.api(lambda: "answer", api_name="answer")
-    server = serve([HostedRun(Path("made-up"), lambda: page)], Hosting(port=0))
+    server = serve([HostedRun(Path("made-up"), page_of)], Hosting(port=0))
     with httpx.stream("GET", f"{server.address}/gradio_api/heartbeat/visitor", trust_env=False, timeout=60):
         server.close()
         assert server._ended.wait(WAIT)  # `close` gives up after a while
     assert "Traceback" not in caplog.text
 
 
-def test_the_page_comes_compressed_with_one_copy_of_what_all_panels_use(served):
-    answer = get(served.url)
-    assert answer.headers["content-encoding"] == "gzip" and "Accept-Encoding" in answer.headers["vary"]
-    assert answer.text.count("const scrollRegion =") == 1
+def test_the_page_comes_compressed_and_a_browser_keeps_its_files_but_asks_for_the_page(served):
+    page = get(served.url)
+    assert page.headers["content-encoding"] == "gzip" and page.headers["cache-control"] == "no-cache"
+    again = get(served.url, headers={"if-none-match": page.headers["etag"]})
+    assert again.status_code == 304 and not again.content
+    (script,) = re.findall(r'<script type="module" src="([^"]+)"', page.text)
+    file = get(f"{served.url}/{script}")
+    assert file.headers["content-encoding"] == "gzip" and "immutable" in file.headers["cache-control"]
+    assert "javascript" in file.headers["content-type"]
+    assert get(f"{served.url}/static/other/../../../page.py").status_code == 404
 
 
 @contextmanager
@@ -54,14 +57,13 @@ def slow_page(**hosting):
     """A page whose endpoint `slow` answers when `go` is set; `started` is set when it is called."""
     started, go = threading.Event(), threading.Event()
 
+    @one_at_a_time("slow")
     def slow() -> str:
         started.set()
         go.wait(60)
         return "done"
 
-    with Page(FakeEngine(), analytics_enabled=False) as page:
-        gr.api(slow, api_name="slow")
-    with hosted(page, "slow", **hosting) as server:
+    with hosted(page_of(slow), "slow", **hosting) as server:
         with httpx.Client(base_url=server.address, trust_env=False, timeout=60) as client:
             yield SimpleNamespace(server=server, client=client, started=started, go=go)
         go.set()
@@ -177,9 +179,7 @@ def test_while_the_first_run_is_loaded_every_visitor_is_told(logins):
 
     def load():
         go.wait(60)
-        with gr.Blocks(analytics_enabled=False) as page:
-            gr.api(lambda: "hello", api_name="hello")
-        return page
+        return page_of()
 
     port = free_port()
     address = f"http://127.0.0.1:{port}"

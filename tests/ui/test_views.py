@@ -11,21 +11,15 @@ from PIL import Image
 from genius.collections.images import open_image
 from genius.examples import Example, TargetedInstruction
 from genius.explore.beam_tree import beam_tree
-from genius.explore.code_profile import Meaning, Nearness, Overview
 from genius.explore.comparison import SYSTEMS, SystemResults, rank_agreement
-from genius.explore.distinctive_words import Word
 from genius.explore.explanation import explain
-from genius.explore.hierarchy import hierarchy
 from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing
 from genius.index.check import Buckets, Dataset, DriftReport
 from genius.index.layout import IndexConfig
 from genius.index.update import Removed
 from genius.schema import GeneratedID, Hit, Item, LevelTrace, Modality, Query, Reading, SearchOptions, SearchResult
-from genius.trie.code_table import CodeTable
-from genius.trie.ids import IDTable
-from genius.ui.codes import view as codes_view
 from genius.ui.collection import view as collection_view
-from genius.ui.common.formatting import number, tile
+from genius.ui.common.formatting import number
 from genius.ui.compare.callbacks import comparison_view
 from genius.ui.search import strip as strip_view
 from genius.ui.search import view, why
@@ -212,65 +206,6 @@ def test_ranks_are_said_as_ordinals_and_movements():
     assert [why.ordinal(rank) for rank in ranks] == ordinals
     assert (why.rank_change(3, 3), why.rank_change(3, 1)) == ("left it at rank 3", "moved it from rank 3 to 1")
     assert [number(value, 2) for value in (-0.0004, 0, -0.006, -3.348)] == ["0.00", "0.00", "−0.01", "−3.35"]
-
-
-# Codes
-
-TABLE = CodeTable(IDTable.build(np.array([[0, 1, 2], [0, 1, 3], [0, 2, 0], [1, 0, 0], [1, 0, 0]]), (3, 4, 5)))
-WORDS = {1: ([Word("dog", 1.0, 0.5), Word("cat", 0.5, 0.1)], 4), 3: ([Word("dog", 1, 1)], 2)}
-HEALTH = {
-    "levels": [{"level": 0, "codes": 3, "used": 2, "perplexity": 1.5}],
-    "items": 5,
-    "ids": 4,
-    "items_alone": 0.6,
-    "largest_bucket": 2,
-    "modality_purity": 1.0,
-}
-
-
-def overview(items, siblings, used=2, perplexity=2.0):
-    return Overview(items, siblings, [items, 0, 0], {"codes": 5, "used": used, "perplexity": perplexity})
-
-
-def test_the_panels_of_codes():
-    tiles = {row: tile(row, Item("0:1", Modality.PAIR, "x" * 500, "1.png"), None) for row in range(3)}
-    names = {(0, 1): "no common meaning", (0, 1, 3): "boat, sea", (0, 3): "cup"}
-    factor = {"factor": "kind", "value": "cat", "share": 0.8, "elsewhere": 0.25}
-    tree = hierarchy(TABLE.match((0,)))
-    check_golden(
-        "codes",
-        {
-            "summary": codes_view.pattern_summary((0, None, 3), overview(2, 3), 10, True, "boat, sea"),
-            "without a meaning": codes_view.pattern_summary((0,), overview(2, 3), 10, False, "no common meaning"),
-            "sentences": [
-                codes_view.sentences(pattern, counts, 10)
-                for pattern, counts in (
-                    ((0, 1), overview(2, 3)),
-                    ((0,), overview(3, 10, 1, 1.0)),
-                    ((), overview(10, 10, 1, 1.0)),
-                    ((0, 1, 2), Overview(1, 2, [1, 0, 0], None)),
-                    ((2,), overview(0, 10, 0, 1.0)),
-                )
-            ],
-            "tree": codes_view.icicle_view(tree, True, WORDS, lambda prefix: ""),
-            "tree with names": codes_view.icicle_view(tree, True, WORDS, lambda prefix: names.get(prefix, "")),
-            "table": codes_view.codes_table([1, 3], [2, 6], (0,), True, WORDS, lambda prefix: names.get(prefix, "")),
-            "words": codes_view.meaning_view(Meaning([Word("dog", 0.7, 0.5)], 4, 3, [factor])),
-            "guesses": codes_view.meaning_view(Meaning([Word("dog", 0.7, None)], 0, 3, [])),
-            "introduction": codes_view.introduction_view(9, True),
-            "nearness": codes_view.nearness_view(Nearness([(0, 0.9), (2, 0.8)], [(1, -0.1)], 3), tiles, 5),
-            "health": codes_view.health_view(HEALTH, [(1, 3), (2, 1)], True),
-        },
-    )
-    assert codes_view.icicle_view(hierarchy(TABLE.match((2,))), True, {}, str) is None
-    assert codes_view.codes_table([], [], (2,), True, {}, str) is None
-    assert codes_view.nearness_view(Nearness([(0, 1.0)], [], 1), tiles, 1) is None
-
-
-def test_others_have_no_key(monkeypatch):
-    monkeypatch.setattr("genius.explore.hierarchy.MAX_SHOWN", 0)
-    (others,) = codes_view.icicle_view(hierarchy(TABLE.match((0,))), True, {}, str)["children"]
-    assert (others["key"], others["name"], others["items"]) == (None, "2 others", 3)
 
 
 # Collection

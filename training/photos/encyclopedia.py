@@ -25,9 +25,9 @@ from genius.collections.draft import Candidate, Draft, SourceImage
 from genius.collections.layout import SPLITS
 from genius.collections.rules import SourceEntry
 from genius.collections.sources import Record
+from genius.explore.word_fits import singular
 from genius.models.class_bridge import entry_text
 from genius.texts import stable_hash
-from training.caption_words import singular
 from training.photos.pictures import DISHES, FOR_CHILDREN, Photo, Predictions, dish_head
 from training.photos.tables import FOLDER, NOT_MEANT, SETS, TEMPLATES, with_text_facts
 

@@ -1,24 +1,39 @@
-"""Data for the panels of the Codes tab, as plain JSON."""
+"""Data for the Codes tab, as plain JSON."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from genius.explore.code_names import NO_COMMON_MEANING
 from genius.explore.code_patterns import format_pattern
 from genius.explore.code_profile import Meaning, Nearness, Overview
-from genius.explore.distinctive_words import Word
-from genius.explore.hierarchy import Node
+from genius.explore.code_search import FoundCode
+from genius.explore.playing import Group, Relatives
+from genius.explore.word_fits import MIN_ITEMS, MIXED, Naming
 from genius.schema import Modality
 from genius.trie.code_table import Pattern, trimmed
 from genius.ui.common.formatting import MODALITY_NAMES, cells, count, number, percent, table
 
-ChildWords = Mapping[int, tuple[Sequence[Word], int]]  # code -> its words, as Profiles.words_below gives them
-Label = Callable[[Pattern], str]  # what the items of a prefix have in common; empty if that is not known
+Tiles = Callable[[Sequence[int]], list[dict[str, Any]]]  # rows -> their items as tiles
 
-COLLECTING_WORDS = {"title": "Words", "paragraphs": ["Collecting the words that set these items apart…"]}
 PAGE_SIZE = 24  # items of a page
+MAX_NEXT = 60  # next codes that are shown
 MAX_ROWS = 300  # of a table
-MAX_WORDS = 3  # of each child code
+ORDINALS = ("1st", "2nd", "3rd")
+
+
+def key_of(pattern: Pattern | None) -> str | None:
+    """A pattern as addresses hold it, such as 0.17."""
+    return None if pattern is None else format_pattern(pattern, ".")
+
+
+def naming_view(naming: Naming) -> dict[str, Any]:
+    """A name, and on how many items it was checked; no name for too few items."""
+    if naming.checked < MIN_ITEMS:
+        return {"label": "", "checked": ""}
+    fits = f"fits {naming.fits:,} of {naming.checked:,}" if naming.words else ""
+    return {
+        "label": naming.label,
+        "checked": fits or f"no word fits most of {naming.checked:,} items",
+    }
 
 
 def level_name(level: int, forced: bool) -> str:
@@ -33,27 +48,49 @@ def code_name(code: int | None, level: int, forced: bool) -> str:
     return format_pattern((code,))
 
 
-def pattern_summary(pattern: Pattern, overview: Overview, total: int, forced: bool, label: str = "") -> dict[str, Any]:
-    """The open pattern: breadcrumbs, number of items, modalities and use of the next level. label: what the items have
-    in common."""
+def pattern_summary(
+    pattern: Pattern,
+    overview: Overview,
+    total: int,
+    forced: bool,
+    naming: Naming,
+    around: Relatives,
+) -> dict[str, Any]:
+    """The open pattern: breadcrumbs, name, number of items, modalities, use of the next level, the
+    codes around it.
+    """
     crumbs = [{"name": "all", "key": "", "open": False}]
     crumbs += [
         {
             "name": code_name(code, level, forced),
-            "key": format_pattern(trimmed(pattern[: level + 1]), "."),
+            "key": key_of(trimmed(pattern[: level + 1])),
             "open": code is None,
         }
         for level, code in enumerate(pattern)
     ]
+    needs_name = len(pattern) > int(forced)
+    named = naming_view(naming) if needs_name else {"label": "", "checked": ""}
     return {
+        "key": key_of(pattern),
+        "typed": format_pattern(pattern),
         "crumbs": crumbs,
         "items": count(overview.items, "item"),
         "empty": not overview.items,
-        "common": label,
-        "nothing_common": label == NO_COMMON_MEANING,
+        **named,
+        "mixed": named["label"] == MIXED,
         "sentences": sentences(pattern, overview, total),
         "modalities": modality_shares(overview),
+        "around": {name: key_of(value) for name, value in vars(around).items()},
     }
+
+
+def introduction(levels: int, forced: bool) -> str:
+    """What codes are, for who has none open."""
+    first = " The first is its kind, the others are its meaning, from coarse to fine." if forced else ""
+    return (
+        f"Every item has an ID of {levels} codes.{first} Items with the same first codes are alike. "
+        "Choose a code to see what it means."
+    )
 
 
 def sentences(pattern: Pattern, overview: Overview, total: int) -> list[str]:
@@ -74,7 +111,13 @@ def _next_level_sentence(overview: Overview) -> str:
     used, perplexity = overview.next_level["used"], overview.next_level["perplexity"]
     if used == 1:
         return "All have the same next code."
-    sizes = "most of them small" if perplexity < used / 2 else "of similar size" if perplexity > 0.8 * used else ""
+    sizes = (
+        "most of them small"
+        if perplexity < used / 2
+        else "of similar size"
+        if perplexity > 0.8 * used
+        else ""
+    )
     return f"The next code splits them into {used:,} groups{', ' * bool(sizes)}{sizes}."
 
 
@@ -92,68 +135,13 @@ def modality_shares(overview: Overview) -> list[dict[str, Any]]:
     ]
 
 
-def icicle_view(root: Node, forced: bool, words: ChildWords, label: Label) -> dict[str, Any] | None:
-    """The tree, with the names of its codes, or else words for the children of the root; None if it has no items."""
-    if not root.items:
-        return None
-    tree = _branch(root, root.items, forced, label)
-    for child, branch in zip(root.children, tree["children"], strict=True):
-        if not child.others:
-            branch["words"] = branch["words"] or words_of(child.pattern[-1], words, MAX_WORDS)
-    return tree
-
-
-def words_of(code: int | None, words: ChildWords, most: int | None = None) -> str:
-    """The distinctive words of a code, at most so many; empty if they are not computed yet."""
-    distinctive, _ = words.get(code, ([], 0))
-    return ", ".join(word.word for word in distinctive[:most])
-
-
-def _branch(node: Node, siblings: int, forced: bool, label: Label) -> dict[str, Any]:
-    pattern, level = node.pattern, len(node.pattern) - 1
-    if node.others:
-        name, key, title = f"{node.others:,} others", None, f"{node.others:,} other codes"
-    elif pattern:
-        name, key, title = code_name(pattern[-1], level, forced), format_pattern(pattern, "."), format_pattern(pattern)
-    else:
-        name, key, title = "all", "", "all"
-    return {
-        "name": name,
-        "key": key,
-        "pattern": title,
-        "words": "" if node.others else label(pattern),
-        "items": node.items,
-        "count": count(node.items, "item"),
-        "share": percent(node.items / siblings),
-        "modality": Modality(pattern[0]).name.lower() if forced and pattern and pattern[0] is not None else "",
-        "children": [_branch(child, node.items, forced, label) for child in node.children],
-    }
-
-
-def introduction_view(levels: int, forced: bool) -> dict[str, Any]:
-    """The text shown until a code is chosen."""
-    first = " The first code is its modality." if forced else ""
-    return {
-        "title": "How to read this",
-        "paragraphs": [
-            f"Every item has an ID of {levels} codes, from coarse to fine.{first}",
-            "Each column is a place in the ID; the taller a code, the more items have it.",
-            "Choose one, or type a pattern: 0 · 17 · * · 5 is 0, 17, any code, then 5.",
-        ],
-    }
-
-
 def meaning_view(meaning: Meaning) -> dict[str, Any]:
-    """Distinctive words and factors of a code."""
+    """Words and factors of a code."""
     return {
-        "note": _words_note(meaning),
-        "guess": not meaning.texts,
+        "note": f"Of {count(meaning.checked, 'item')} looked at, so many fit the word: their text has it, or they are "
+        "among those nearest to it.",
         "words": [
-            {
-                "word": word.word,
-                "figure": percent(word.share) if meaning.texts else number(word.weight, 2),
-                "share": word.share if meaning.texts else max(word.weight, 0.0),
-            }
+            {"word": word.word, "figure": f"{word.fits:,}", "share": word.fits / meaning.checked}
             for word in meaning.words
         ],
         "factors": [
@@ -169,28 +157,18 @@ def meaning_view(meaning: Meaning) -> dict[str, Any]:
     }
 
 
-def _words_note(meaning: Meaning) -> str:
-    """Where the words come from, and what their figures are."""
-    if not meaning.texts:
-        return (
-            "These pictures have no texts: the words of the collection that are most similar to them on average, "
-            "with their similarity (cosine), at most 1."
-        )
-    source, siblings = f"From {count(meaning.texts, 'text')}", meaning.siblings - 1
-    if not siblings:
-        return f"{source}; it has no sibling codes."
-    return (
-        f"{source}: more frequent here than in those of the {count(siblings, 'code')} beside it (c-TF-IDF). The "
-        "percentage is the share of texts that contain the word."
-    )
-
-
-def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) -> dict[str, Any] | None:
+def nearness_view(
+    nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int
+) -> dict[str, Any] | None:
     """Typical and borderline items; None for a single item. tiles: by row."""
     if len(nearness.typical) < 2:
         return None
     sampled = nearness.sampled < total
-    sample = f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}" if sampled else ""
+    sample = (
+        f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}"
+        if sampled
+        else ""
+    )
 
     def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
         return {
@@ -199,35 +177,115 @@ def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], to
             "tiles": [{**tiles[row], "figure": number(cosine, 3)} for row, cosine in pairs],
         }
 
-    groups = [group("Typical", "nearest to the average of its items, with their similarity", nearness.typical)]
+    groups = [
+        group(
+            "Typical",
+            "nearest to the average of its items, with their similarity",
+            nearness.typical,
+        )
+    ]
     if nearness.borderline:
-        groups.append(group("Borderline", f"farthest from that average{sample}", nearness.borderline))
+        groups.append(
+            group("Borderline", f"farthest from that average{sample}", nearness.borderline)
+        )
     return {"groups": groups}
 
 
-def codes_table(
-    codes: Sequence[int], counts: Sequence[int], pattern: Pattern, forced: bool, words: ChildWords, label: Label
+def next_codes(
+    codes: Sequence[int],
+    counts: Sequence[int],
+    pattern: Pattern,
+    forced: bool,
+    describe: Callable[[Pattern], dict],
 ) -> dict[str, Any] | None:
-    """The codes that follow a pattern, largest first: the icicle as a table. A code has its name or else its words."""
+    """The codes that follow a pattern, largest first. describe: what is known of one."""
     if not len(codes):
         return None
-    total, level = sum(counts), len(pattern)
-
-    def row(code: int, items: int) -> list[dict[str, Any]]:
-        prefix = (*pattern, code)
-        share, name = items / total, {"text": code_name(code, level, forced), "key": format_pattern(prefix, ".")}
-        return [name, *cells(f"{items:,}", (percent(share), share), label(prefix) or words_of(code, words))]
-
+    total = sum(counts)
     largest_first = sorted(zip(codes, counts, strict=True), key=lambda entry: -entry[1])
-    rows = [row(code, items) for code, items in largest_first[:MAX_ROWS]]
-    caption = f"Codes of level {level} that follow {format_pattern(pattern) or 'the start'}"
-    note = f"The largest {MAX_ROWS:,} of {len(codes):,} codes." if len(codes) > MAX_ROWS else ""
-    return {"tables": [table(caption, ["code", "items", "share", "in common"], rows, note)]}
+    return {
+        "title": "First codes" if not pattern else "Next codes",
+        "all": len(codes),
+        "codes": [
+            {
+                "key": key_of((*pattern, code)),
+                "name": code_name(code, len(pattern), forced),
+                "items": items,
+                "share": items / total,
+                **describe((*pattern, code)),
+            }
+            for code, items in largest_first[:MAX_NEXT]
+        ],
+    }
 
 
-def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
-    """Use of each level, and how many items share an ID. health: as `table_health` gives it. buckets: (items per ID,
-    number of IDs)."""
+def found_view(title: str, note: str, codes: Sequence[FoundCode], tiles: Tiles) -> dict[str, Any]:
+    """Codes that were found, best first."""
+    return {
+        "title": title,
+        "note": note,
+        "codes": [
+            {
+                "key": key_of(code.pattern),
+                "pattern": format_pattern(code.pattern),
+                "items": code.items,
+                "fitting": code.fitting,
+                "similarity": round(code.similarity, 3),
+                **naming_view(code.name),
+                "tiles": tiles(code.rows),
+            }
+            for code in codes
+        ],
+    }
+
+
+def guess_view(
+    steps: Sequence[Group], codes: Sequence[int], forced: bool, tiles: Tiles
+) -> list[dict[str, Any]]:
+    """The steps of guessing a picture from its codes."""
+    return [
+        {
+            "title": guess_title(level, forced),
+            "code": code_name(codes[level - 1], level - 1, forced) if level else "?",
+            "key": key_of(step.pattern),
+            "items": step.items,
+            "label": naming_view(step.name)["label"] if level > 1 else "",
+            "tiles": tiles(step.rows),
+        }
+        for level, step in enumerate(steps)
+    ]
+
+
+def guess_title(level: int, forced: bool) -> str:
+    if not level:
+        return "Nothing known"
+    title = f"{ORDINALS[level - 1] if level <= len(ORDINALS) else f'{level}th'} code"
+    return f"{title}: the kind" if forced and level == 1 else title
+
+
+def groups_view(
+    groups: Sequence[Group], level: int, forced: bool, tiles: Tiles
+) -> list[dict[str, Any]]:
+    """Groups of items that differ in the code at this level."""
+    return [
+        {
+            "key": key_of(group.pattern),
+            "code": code_name(group.pattern[level], level, forced),
+            "items": group.items,
+            "kept": len(group.pattern),
+            "mixed": not group.name.words,
+            **naming_view(group.name),
+            "tiles": tiles(group.rows),
+        }
+        for group in groups
+    ]
+
+
+def health_view(
+    health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool
+) -> dict[str, Any]:
+    """Use of each level, and how many items share an ID. health: as `table_health` gives it.
+    buckets: (items per ID, number of IDs)."""
     levels = [
         cells(
             level_name(level["level"], forced),
@@ -239,7 +297,10 @@ def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], f
         for level in health["levels"]
     ]
     shares = [(size, ids, size * ids / health["items"]) for size, ids in buckets]
-    shared_ids = [cells(count(size, "item"), f"{ids:,}", (percent(share), share)) for size, ids, share in shares]
+    shared_ids = [
+        cells(count(size, "item"), f"{ids:,}", (percent(share), share))
+        for size, ids, share in shares
+    ]
     of_levels = table(
         "Levels",
         ["level", "codes", "used", "unused", "effective codes"],

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from genius.collections.listing import COPY, UNREADABLE, USED, FileReport, account
+from genius.collections.listing import UNREADABLE, USED, FileReport, account
 from genius.index.check import EXPECTED_FAR, QUANTILE, Dataset, DriftReport
 from genius.index.layout import IndexConfig
 from genius.index.update import Added, Removed
@@ -75,13 +75,13 @@ def drift_view(drift: DriftReport) -> dict[str, Any]:
         added_far = percent(drift.far / drift.compared) if drift.compared else ""
     rows = [
         ["items", f"{drift.trained:,}", f"{drift.added:,}", f"{drift.trained + drift.added:,}"],
-        ["what the codes leave out, on average", _error(drift.error), _error(drift.added_error), ""],
-        ["items far from their codes", trained_far, added_far, ""],
+        ["lost by coding, on average", _error(drift.error), _error(drift.added_error), ""],
+        ["items the codes describe badly", trained_far, added_far, ""],
         ["items per ID, on average", number(buckets.mean, 3) if buckets else "", "", number(all_buckets.mean, 3)],
         ["items per ID, at most", f"{buckets.largest:,}" if buckets else "", "", f"{all_buckets.largest:,}"],
     ]
     columns, most = ["", "as trained", "added since", "all"], percent(QUANTILE)
-    note = f"An item is far from its codes if {most} of the trained items of its kind are closer to theirs."
+    note = f"The codes describe an item badly if they lose less of {most} of the trained items of its kind."
     return {"tables": [table("How well items fit their codes", columns, [cells(*row) for row in rows], note)]}
 
 
@@ -102,19 +102,20 @@ def add_outcome(result: Added, kind: str, others: Sequence[FileReport]) -> dict[
 
     others: the files that are no pictures.
     """
+    copies = [" is ".join(excerpt(name, MAX_ID_LENGTH) for name in names) for names in result.copies]
     lines = [
-        f"{count(number, kind)}: {outcome}{f' ({_examples(number, named)})' if named else ''}"
-        for number, outcome, named in (
-            (result.new, USED, ()),
-            (result.duplicate, COPY, [excerpt(copy, MAX_ID_LENGTH) for copy in result.copies]),
-            (result.unreadable, UNREADABLE, result.complaints),
+        f"{told}{f' ({_examples(number, named)})' if named else ''}"
+        for number, told, named in (
+            (result.new, f"{count(result.new, kind)}: {USED}", ()),
+            (result.duplicate, f"{result.duplicate:,} skipped: already in the collection", copies),
+            (result.unreadable, f"{count(result.unreadable, kind)}: {UNREADABLE}", result.complaints),
         )
         if number
     ]
     title = "Nothing was added."
     if result.new:
         title = f"{count(result.new, 'item')} added; the next search finds {'it' if result.new == 1 else 'them'}."
-    return message(title, [*lines, *account(others)]) | {"found": result.new > 0}
+    return message(title, [*lines, *account(others)])
 
 
 def _examples(number: int, named: Sequence[str]) -> str:

@@ -4,8 +4,9 @@ import base64
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from PIL import Image
 
@@ -108,24 +109,34 @@ def excerpt(text: str, longest: int) -> str:
 
 
 def item_label(item: Item) -> str:
-    """What an item is called: its text, or for a picture without one what its source says that it shows."""
+    """What an item is called: its text, or for a picture without one what its source says that it shows, or the name of
+    its file where that is more than a number."""
     if item.text:
         return excerpt(item.text, LONGEST_NAME)
     fields = source_fields(item.source)
     name = next((value for field in NAMING_FIELDS if isinstance(value := fields.get(field), str) and value), "")
+    file = PurePosixPath(item.image or "")
+    if not name and any(map(str.isalpha, file.stem)):
+        return excerpt(file.name, LONGEST_NAME)
     modality = MODALITY_NAMES[item.modality]
     return f"{modality}: {excerpt(name, LONGEST_NAME)}" if name else f"{modality} {item.id}"
 
 
-def item_view(item: Item, picture: bytes | None) -> dict[str, Any]:
-    """An item as panels draw it: its id, modality, text, label, thumbnail, where it has one, and provenance."""
+def picture_address(item: Item) -> str | None:
+    """Where the page finds the thumbnail of an item, below the address of the run."""
+    return None if item.image is None else f"items/{quote(item.id, safe='')}/picture"
+
+
+def item_view(item: Item) -> dict[str, Any]:
+    """An item as panels draw it: its id, modality, text, label, picture and provenance."""
     return {
         "id": item.id,
         "name": MODALITY_NAMES[item.modality],
         "label": item_label(item),
         "modality": item.modality.name.lower(),
-        "text": item.text or ("" if item.image else item_label(item)),  # a vector may have neither
-        "picture": data_uri(picture) if picture else None,
+        # a vector may have neither text nor picture
+        "text": item.text or ("" if item.image else item_label(item)),
+        "picture": picture_address(item),
         "provenance": provenance_view(provenance_of(item.source)),
     }
 
@@ -147,17 +158,19 @@ def is_web_address(text: str) -> bool:
         return False
 
 
-def tile(row: int, item: Item, picture: bytes | None, figure: str = "") -> dict[str, Any]:
+def tile(row: int, item: Item, figure: str = "") -> dict[str, Any]:
     """An item small enough for a grid, its text cut; figure: a number to show with it."""
-    view = item_view(item, picture)
-    text = view["text"] if len(view["text"]) <= LONGEST_EXCERPT else view["text"][:LONGEST_EXCERPT].rstrip() + "…"
+    view = item_view(item)
+    text = view["text"]
+    if len(text) > LONGEST_EXCERPT:
+        text = text[:LONGEST_EXCERPT].rstrip() + "…"
     return {"row": row, **view, "text": text, "figure": figure}
 
 
 def tiles(index: Index, rows: Sequence[int]) -> list[dict[str, Any]]:
     """The tiles of the items at these rows, with their codes."""
     found = zip(rows, index.items(rows), index.codes(rows).tolist(), strict=True)
-    return [tile(row, item, index.thumbnail(row)) | {"codes": codes} for row, item, codes in found]
+    return [tile(row, item) | {"codes": codes} for row, item, codes in found]
 
 
 def describe_query(query: Query, longest: int = 60, part: bool = False) -> str:

@@ -1,135 +1,176 @@
-"""Data for the panels of the Map tab, as plain JSON."""
+"""Data for the Map tab, as plain JSON."""
 
-import json
-from collections.abc import Sequence
+import base64
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from genius.explore.distinctive_words import Word
-from genius.explore.map_colors import Group, Palette
-from genius.explore.map_data import MappedQuery, Maps, View
-from genius.schema import Item, Modality
-from genius.ui.common import formatting
-from genius.ui.common.export import OF_ITEM, csv_text, item_fields, save_files
+from genius.explore.code_names import CodeNamer
+from genius.explore.code_patterns import format_pattern
+from genius.explore.map_data import Maps, Region, View
+from genius.explore.map_points import MapPoints
+from genius.explore.playing import typical_rows
+from genius.explore.word_fits import MIXED, spread
+from genius.index.store import Index
+from genius.schema import Modality
+from genius.ui.common.formatting import MODALITY_NAMES, count, percent, tiles
 
-HEALTH_ROWS = (  # of the table that compares the IDs of both trainings: key, label, format
-    ("ids", "different IDs", "{:,}"),
-    ("largest_bucket", "items in the largest bucket", "{:,}"),
-    ("items_alone", "items alone in their bucket", "{:.1%}"),
-    ("val_hit_at_5", "validation hit@5 by features", "{:.1%}"),
-    ("val_hit_at_5_quantized", "validation hit@5 by quantized features", "{:.1%}"),
-)
-
-
-def view_label(view: View, levels: int) -> str:
-    """The label of a view."""
-    if not view.depth:
-        return "Everything"
-    codes = f"All {levels} codes" if view.depth == levels else f"{view.depth} codes"
-    return codes if view.contrastive else f"{codes}, without contrastive loss"
+SCALE = 30_000  # integer of the edge of a map; spread points may lie a little beyond it
+LOOKED_AT = 4_000  # items of a choice that words are tried on
+MAX_WORDS, MAX_CODES, MAX_TILES, MAX_TEXTS = 10, 6, 9, 3
+MAX_COLORS = 12  # groups with a color of their own
+EXAMINED = 400  # items among which tiles, and texts, are chosen
 
 
-def map_note(palette: Palette, number: int, levels: int) -> list[str]:
-    """A description of the map in sentences. number: of the view."""
-    maps, view = palette.maps, palette.maps.views[number]
-    sentences = [
-        "Click a point to see its item. To see many, choose Select in the settings and draw around them, or choose a "
-        "color in the table.",
-        _vectors_sentence(palette, view, levels),
-    ]
-    distinct = len(np.unique(maps.places[number][palette.mapped], axis=0))
-    if distinct < len(palette.mapped):
-        places = f"{distinct:,} different points" if distinct > 1 else "one point"
-        sentences.append(f"They fall on {places}; items that share one are spread around it.")
-    if palette.added:
-        sentences.append("Triangles are items that were added since training; each lies between those most like it.")
-    if not palette.whole:
-        sentences.append("The other items were added later, or left out of an even sample over the ID hierarchy.")
-    sentences.append(
-        "Only which items lie close together is meaningful. All maps were made together (by UMAP), so items stay "
-        "roughly in place."
-    )
-    return sentences
+def packed(values: np.ndarray, kind: str) -> str:
+    """Numbers as base64. kind: of numpy, such as <i2."""
+    whole = np.rint(values) if values.dtype.kind == "f" else values
+    return base64.b64encode(np.ascontiguousarray(whole.astype(kind)).tobytes()).decode()
 
 
-def _vectors_sentence(palette: Palette, view: View, levels: int) -> str:
-    """From which vectors the map is made, and of how many items."""
-    n = palette.index.n
-    items = f"{n:,} items" if palette.whole else f"{len(palette.points):,} of {n:,} items"
-    if not view.depth:
-        return (
-            f"The features of {items}: the numbers that the model makes of words and picture, before there are codes."
-        )
-    if view.contrastive:
-        codes = f"all {levels} codes" if view.depth == levels else f"the first {view.depth} of {levels} codes"
-        return f"What {codes} keep of {items}: the sum of their codewords, the vectors that the codes stand for."
-    return (
-        f"What all {levels} codes keep of {items} if training does not draw questions and answers together "
-        "(no contrastive loss, supplement C.1 of the paper)."
-    )
-
-
-def health_table(maps: Maps, shown: int) -> dict[str, Any]:
-    """The IDs of the collection that was trained on, with and without the contrastive loss. shown: items of the map."""
-    contrastive, plain = maps.health["with"], maps.health["without"]
-    larger = max(contrastive["ids"], plain["ids"]) > shown
-    caption = "IDs of the collection that was trained on" + ", which is larger than what is shown here" * larger
-    rows = [
-        formatting.cells(label, *(form.format(health[key]).replace("%", " %") for health in (contrastive, plain)))
-        for key, label, form in HEALTH_ROWS
-    ]
-    return {"tables": [formatting.table(caption, ["", "with the contrastive loss", "without"], rows)]}
-
-
-def group_table(groups: Sequence[Group], modalities: np.ndarray, colors: Sequence[str]) -> dict[str, Any]:
-    """The map in numbers: items of each color by modality."""
+def map_view(maps: Maps, points: MapPoints, index: Index, levels: int) -> dict[str, Any]:
+    """Views, regions, and what each point is."""
+    numbers = np.unique(points.datasets).tolist()
+    names = {
+        number: maps.names.get(number, "added" if number < 0 else f"dataset {number}")
+        for number in numbers
+    }
+    counts = np.bincount(points.kinds, minlength=len(Modality)).tolist()
     return {
-        "headers": ["Color", "Items", *formatting.MODALITY_NAMES.values()],
-        "rows": [
+        "total": index.n,
+        "drawn": len(points.rows),
+        "added": len(points.added),
+        "views": [
             {
-                "label": group.label,
-                "color": color,
-                "counts": [
-                    len(group.members),
-                    *np.bincount(modalities[group.members], minlength=len(Modality)).tolist(),
-                ],
+                "keep": one.depth,
+                "label": keep_label(one.depth),
+                "places": one.distinct,
+                "moved": moved(one, maps),
             }
-            for group, color in zip(groups, colors, strict=True)
+            for one in maps.views
         ],
+        "sentence": sentence(points, index.n),
+        "regions": [region_view(region) for region in maps.regions],
+        "kinds": packed(points.kinds, "<u1"),
+        "of": packed(points.regions, "<u2"),
+        "counts": [
+            {"kind": kind.name.lower(), "name": MODALITY_NAMES[kind], "items": items}
+            for kind, items in zip(Modality, counts, strict=True)
+        ],
+        "datasets": [
+            {"number": number, "name": name, "items": int((points.datasets == number).sum())}
+            for number, name in names.items()
+        ],
+        "years": points.years,
+        "levels": levels,
     }
 
 
-def query_view(query: MappedQuery, answers: Sequence[Item]) -> dict[str, Any]:
-    """A query that was clicked, and its positives."""
+def keep_label(depth: int) -> str:
+    return "Everything" if not depth else f"{depth} code" + "s" * (depth > 1)
+
+
+def sentence(points: MapPoints, total: int) -> str:
+    """How many items there are, and how many of them are drawn."""
+    drawn = count(len(points.rows), "item")
+    return drawn if points.whole else f"{drawn} of {total:,}, an even sample over all codes"
+
+
+def region_view(region: Region) -> dict[str, Any]:
     return {
-        "text": query.text,
-        "instruction": query.instruction,
-        "picture": query.modality != Modality.TEXT,
-        "answers": [
-            {"id": item.id, "label": formatting.item_label(item), "modality": item.modality.name.lower()}
-            for item in answers
-        ],
+        "tier": region.tier,
+        "parent": region.parent,
+        "name": ", ".join(region.words),
+        "items": region.items,
+        "checked": f"fits {region.fits:,} of {region.items:,}"
+        if region.words
+        else "no word fits enough of them",
+        "portrait": region.portrait,
     }
 
 
-def selection_view(
-    label: str, total: int, words: Sequence[Word], items: Sequence[Item], codes: np.ndarray
-) -> dict[str, Any]:
-    """A selection: number of items, their words, and files of the s items that can be saved.
+def moved(one: View, maps: Maps) -> list[dict[str, Any]]:
+    """The regions whose neighbours changed most."""
 
-    codes: (s, M)
-    """
-    records = [item_fields(item) | {"codes": of_item} for item, of_item in zip(items, codes.tolist(), strict=True)]
-    table, record = csv_text([*OF_ITEM, "codes"], records), json.dumps(records, ensure_ascii=False, indent=1)
+    def name(number: int | None) -> str:
+        return "" if number is None else ", ".join(maps.regions[number].words)
+
+    return [
+        {
+            "region": change.region,
+            "name": name(change.region),
+            "share": percent(change.share),
+            "left": name(change.left),
+            "joined": name(change.joined),
+        }
+        for change in one.moved
+    ]
+
+
+def colors_view(values: np.ndarray, label: Callable[[int], str]) -> dict[str, Any]:
+    """The groups of the most frequent values; all others are one more."""
+    distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    place = np.full(len(order), MAX_COLORS)
+    place[order[:MAX_COLORS]] = np.arange(min(len(order), MAX_COLORS))
+    groups = [
+        {"label": label(int(distinct[one])), "value": int(distinct[one]), "items": int(counts[one])}
+        for one in order[:MAX_COLORS]
+    ]
     return {
-        "label": label,
-        "total": total,
-        "saved": len(items),
-        "files": save_files("genius-items", table, record),
-        "guess": any(word.share is None for word in words),
+        "groups": groups,
+        "others": int(counts[order[MAX_COLORS:]].sum()),
+        "of": packed(place[number.ravel()], "<u1"),
+    }
+
+
+def chosen_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> dict[str, Any]:
+    """What the chosen points (c,) are."""
+    index, rows = points.index, points.rows[chosen]
+    looked_at, is_text = spread(rows, LOOKED_AT), points.kinds[chosen] == Modality.TEXT
+    pictured, worded = (spread(rows[some], EXAMINED) for some in (~is_text, is_text))
+    counts = np.bincount(points.kinds[chosen], minlength=len(Modality)).tolist()
+    return {
+        "points": packed(chosen, "<u4"),
+        "items": len(rows),
+        "kinds": [
+            {
+                "kind": kind.name.lower(),
+                "name": MODALITY_NAMES[kind],
+                "items": items,
+                "share": items / len(rows),
+            }
+            for kind, items in zip(Modality, counts, strict=True)
+            if items
+        ],
         "words": [
-            {"word": word.word, "share": None if word.share is None else formatting.percent(word.share)}
-            for word in words
+            {"word": word.word, "items": word.fits, "of": len(looked_at)}
+            for word in namer.profiles.words.telling(looked_at, MAX_WORDS)
         ],
+        "codes": codes_view(namer, points, chosen),
+        "tiles": tiles(index, typical_rows(namer.profiles, pictured, MAX_TILES)),
+        "texts": tiles(index, typical_rows(namer.profiles, worded, MAX_TEXTS)),
     }
+
+
+def codes_view(namer: CodeNamer, points: MapPoints, chosen: np.ndarray) -> list[dict[str, Any]]:
+    """The codes that most of the chosen items have, where the first one is the kind those after it."""
+    level = int(namer.forced)
+    if points.codes.shape[1] <= level:
+        return []
+    codes, counts = np.unique(points.codes[chosen, level], return_counts=True)
+    best = np.argsort(-counts, kind="stable")[:MAX_CODES]
+    found = []
+    for code, items in zip(codes[best].tolist(), counts[best].tolist(), strict=True):
+        pattern = (*(None,) * level, code)
+        label = namer.label(pattern)
+        found.append(
+            {
+                "key": format_pattern(pattern, "."),
+                "pattern": format_pattern(pattern),
+                "label": "" if label == MIXED else label,
+                "items": items,
+            }
+        )
+    return found

@@ -7,10 +7,8 @@ the codes up to that one.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-
-import gradio as gr
 
 from genius.errors import UserError
 from genius.explore.beam_figure import format_probability
@@ -20,12 +18,11 @@ from genius.explore.narrowing import BeamRank, CodeChoice, CodeStep, Narrowing, 
 from genius.schema import Hit, Item, Modality, SearchResult
 from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable
-from genius.ui.common.components import LATEST_WITH_PROGRESS, SEARCHES, Panel
-from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.context import LastQuery
 from genius.ui.common.formatting import MODALITY_NAMES, count, tile
-from genius.ui.search.newest import if_still_shown
 
 WHAT_IF_RESULTS = 12
+MOST_BRANCHES = 9  # codes that are replaced one after the other
 STALE_STEP = "That step is no longer there; search again."
 NOTE = "Percentages compare the codes that lead to items."
 MEANING = (
@@ -37,81 +34,68 @@ MEANING = (
 )
 
 
-@dataclass(frozen=True)
-class StripState:
-    """What a visitor's strip shows."""
-
-    column: int  # of the visitor's answers
-    rank: int | None  # of the result whose ID it is; None: the best generated ID
-    original: Narrowing  # before any what-if
-    current: Narrowing  # after a what-if, or the original
-
-
-def strip_panel(context: Context, answers: gr.State, newest: gr.State) -> list[gr.components.Component]:
-    """Lay out the strip and wire it; its components, in the order of what `follow` returns. answers: the searches that
-    the page shows. newest: Newest."""
-    namer = context.namer
-    panel, strip_state = Panel("strip", "search/strip.js"), gr.State(None)
-    found = Panel("strip-found", "common/tiles.js", asks=True)
-    outputs = [panel, strip_state, found]
-
-    def on_follow(event: gr.EventData, shown_answers: Any):
-        """Another search of several, or the ID of a result."""
-        return follow(namer, shown_answers or (), getattr(event, "column", None), getattr(event, "rank", None))
-
-    def on_branch(event: gr.EventData, shown_answers: Any, state: StripState | None):
-        level, code = getattr(event, "level", None), getattr(event, "code", None)
-        return branch(namer, shown_answers or (), state, level, code)
-
-    # both wait for the same turns, so they begin in the order of the clicks
-    event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel, **SEARCHES}
-    panel.follow(if_still_shown(on_follow, "strip"), [answers, newest], outputs, **event_options)
-    panel.branch(if_still_shown(on_branch, "strip"), [answers, strip_state, newest], outputs, **event_options)
-    return outputs
-
-
 def follow(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], column: Any, rank: Any
-) -> tuple[dict[str, Any] | None, StripState | None, None]:
-    """The strip for one of the answers, its state, and no results of a what-if; nothing if nothing was traced.
+    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None
+) -> dict[str, Any] | None:
+    """The strip for one of the answers; nothing if nothing was traced.
 
-    rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if there is none, or if
-    the collection has changed since.
+    rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if
+    there is none, or if the collection has changed since.
     """
-    if type(column) is not int or not 0 <= column < len(answers):
+    original = original_narrowing(namer, answers, column, rank)
+    return original and strip_data(namer, answers, column, rank, original, original)
+
+
+def original_narrowing(
+    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None
+) -> Narrowing | None:
+    """As `follow`, before it is drawn."""
+    if not 0 <= column < len(answers):
         raise UserError(STALE_STEP)
     answer, result = answers[column], answers[column].result
     answer.check_version(namer.engine.index)
     if result.trace is None or not (result.hits or result.generated):
-        return None, None, None
+        return None
     hit = None if rank is None else next((hit for hit in result.hits if hit.rank == rank), None)
     if (hit is None) != (rank is None):
         raise UserError(STALE_STEP)
-    original = narrowed(namer.engine, answer, result, hit.codes if hit else best_codes(result))
-    state = StripState(column, rank, original, original)
-    return strip_data(namer, answers, state), state, None
+    return narrowed(namer.engine, answer, result, hit.codes if hit else best_codes(result))
 
 
-def branch(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], state: StripState | None, level: Any, code: Any
-) -> tuple[dict[str, Any], StripState, dict[str, Any]]:
-    """The strip, its state and the results if the search had chosen another code at a level.
-
-    Raises UserError for a code that the search did not consider there, or if the collection has changed since.
+def branched(
+    namer: CodeNamer,
+    answers: tuple[LastQuery, ...],
+    column: int,
+    rank: int | None,
+    branches: Sequence[Any],
+) -> dict[str, Any]:
+    """The strip and the results if the search had chosen other codes: [level, code], one after the
+    other. Raises UserError for a code that the search did not consider there, or if the collection
+    has changed since.
     """
-    if state is None or not 0 <= state.column < len(answers) or type(level) is not int or type(code) is not int:
-        raise UserError(STALE_STEP)
-    engine, current = namer.engine, state.current
-    if not 0 <= level < len(current.steps) or code not in {other.code for other in current.steps[level].others}:
-        raise UserError(STALE_STEP)
-    answer = answers[state.column]
-    answer.check_version(engine.index)
-    prefix = (*current.codes[:level], code)
-    options = replace(answer.options, k=min(answer.options.k, WHAT_IF_RESULTS), trace=True, prefix=prefix)
-    (result,) = engine.search_encoded(answer.encoded, options)
-    after = narrowed(engine, answer, result, best_codes(result))
-    new_state = replace(state, current=current.branched(level, code, after))
-    return (strip_data(namer, answers, new_state, level), new_state, what_if_results(engine, result, prefix, after))
+    engine, original = namer.engine, original_narrowing(namer, answers, column, rank)
+    current, found, level = original, None, 0
+    for branch in list(branches)[:MOST_BRANCHES]:
+        valid = isinstance(branch, list) and len(branch) == 2 and all(type(n) is int for n in branch)
+        if current is None or not valid:
+            raise UserError(STALE_STEP)
+        level, code = branch
+        if not 0 <= level < len(current.steps):
+            raise UserError(STALE_STEP)
+        if code not in {other.code for other in current.steps[level].others}:
+            raise UserError(STALE_STEP)
+        answer, prefix = answers[column], (*current.codes[:level], code)
+        k = min(answer.options.k, WHAT_IF_RESULTS)
+        options = replace(answer.options, k=k, trace=True, prefix=prefix)
+        (result,) = engine.search_encoded(answer.encoded, options)
+        after = narrowed(engine, answer, result, best_codes(result))
+        current = current.branched(level, code, after)
+        found = what_if_results(result, prefix, after)
+    assert original is not None and current is not None
+    return {
+        "strip": strip_data(namer, answers, column, rank, original, current, level),
+        "found": found,
+    }
 
 
 def best_codes(result: SearchResult) -> tuple[int, ...]:
@@ -130,22 +114,29 @@ def code_table(engine: Engine, answer: LastQuery) -> CodeTable:
 
 
 def strip_data(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], state: StripState, level: int | None = None
+    namer: CodeNamer,
+    answers: tuple[LastQuery, ...],
+    column: int,
+    rank: int | None,
+    original: Narrowing,
+    current: Narrowing,
+    level: int | None = None,
 ) -> dict[str, Any]:
-    """Data of the panel. level: at which a what-if replaced the code."""
-    engine, answer, current = namer.engine, answers[state.column], state.current
+    """What the strip shows. level: at which a what-if replaced the code."""
+    engine, answer = namer.engine, answers[column]
     typical = typical_rows(namer, code_table(engine, answer), current)
-    rows = {row for step in current.steps for row in step.shown} | {*current.shown} | {*typical.values()}
+    rows = {row for step in current.steps for row in step.shown} | {*current.shown}
     shown = strip(
         current,
-        items_by_row(engine, rows),
+        items_by_row(engine, rows | {*typical.values()}),
         engine.first_code_is_modality,
         levels=len(answer.result.query_codes),
         hits=answer.result.hits,
-        replaced=None if level is None else (level, state.original.codes[level]),
+        replaced=None if level is None else (level, original.codes[level]),
         typical=typical,
     )
-    return shown | {"paths": paths(answers, state)}
+    shown |= {"column": column, "rank": rank or 0}
+    return shown | {"paths": paths(answers, column, rank, level is not None)}
 
 
 def typical_rows(namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict[tuple[int, ...], int]:
@@ -161,20 +152,27 @@ def typical_rows(namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict
     }
 
 
-def paths(answers: tuple[LastQuery, ...], state: StripState) -> list[dict[str, Any]]:
-    """What else may be shown: of several searches each, of a single one the ID of the first result and the best one of
-    all; after a what-if the way back."""
-    if state.current is not state.original:
-        ends = [("Back to what the search chose", state.column, state.rank)]
+def paths(
+    answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool
+) -> list[dict[str, Any]]:
+    """What else may be shown: of several searches each, of a single one the ID of the first result
+    and the best one of all; after a what-if the way back.
+    """
+    if is_branch:
+        ends = [("Back to what the search chose", column, rank)]
     elif len(answers) > 1:
-        ends = [(answer.query.instruction, column, initial_rank(answer)) for column, answer in enumerate(answers)]
+        ends = [
+            (answer.query.instruction, place, initial_rank(answer))
+            for place, answer in enumerate(answers)
+        ]
     elif initial_rank(answers[0]):
         ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
     else:
         ends = [("The best ID", 0, None)]
-    shown = (state.column, state.rank) if state.current is state.original else None
+    shown = None if is_branch else (column, rank)
     return [
-        {"name": name, "column": column, "rank": rank, "chosen": (column, rank) == shown} for name, column, rank in ends
+        {"name": name, "column": at, "rank": of or 0, "chosen": (at, of) == shown}
+        for name, at, of in ends
     ]
 
 
@@ -184,25 +182,28 @@ def initial_rank(answer: LastQuery) -> int | None:
     return 1 if hits and (not generated or hits[0].codes != generated[0].codes) else None
 
 
-def items_by_row(engine: Engine, rows: set[int]) -> dict[int, tuple[Item, bytes | None]]:
-    """Item and thumbnail by row."""
+def items_by_row(engine: Engine, rows: set[int]) -> dict[int, Item]:
+    """The items at these rows."""
     ordered = sorted(rows)
-    found = zip(ordered, engine.index.items(ordered), strict=True)
-    return {row: (item, engine.index.thumbnail(row)) for row, item in found}
+    return dict(zip(ordered, engine.index.items(ordered), strict=True))
 
 
-def what_if_results(engine: Engine, result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
+def what_if_results(
+    result: SearchResult, prefix: tuple[int, ...], after: Narrowing
+) -> dict[str, Any]:
     """The results of a what-if, as tiles."""
     beginning = " · ".join(map(str, prefix))
     possible = count(after.steps[len(prefix) - 1].chosen.items, "item")
-    tiles = [tile(hit.row, hit.item, engine.index.thumbnail(hit.row), f"{hit.cosine:.3f}") for hit in result.hits]
-    title, note = f"Results that begin with {beginning}", f"out of {possible}; choose one to search with it"
-    return {"groups": [{"title": title, "note": note, "tiles": tiles}]}
+    return {
+        "title": f"Results that begin with {beginning}",
+        "note": f"out of {possible}; choose one to search with it",
+        "tiles": [tile(hit.row, hit.item, f"{hit.cosine:.3f}") for hit in result.hits],
+    }
 
 
 def strip(
     narrowing: Narrowing,
-    items: Mapping[int, tuple[Item, bytes | None]],
+    items: Mapping[int, Item],
     forced: bool,
     *,
     levels: int,
@@ -210,7 +211,7 @@ def strip(
     replaced: tuple[int, int] | None = None,
     typical: Mapping[tuple[int, ...], int] | None = None,
 ) -> dict[str, Any]:
-    """What strip.js draws of an ID. items: item and thumbnail by row, of all rows that are shown.
+    """What strip.js draws of an ID. items: by row, of all rows that are shown.
 
     levels: codes of an ID. hits: of the search. replaced: level and code that the search itself chose, if this is a
     what-if. typical: row of a typical item by prefix.
@@ -240,8 +241,8 @@ def strip(
         ],
         "ending": ending(narrowing),
         "items": {
-            str(row): {name: tile(row, *shown)[name] for name in ("label", "modality", "text", "picture")}
-            for row, shown in items.items()
+            str(row): {name: tile(row, item)[name] for name in ("label", "modality", "text", "picture")}
+            for row, item in items.items()
         },
         "branched": replaced is not None,
         "play": 1 if replaced is None else replaced[0] + 2,  # the first column that appears late

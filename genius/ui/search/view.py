@@ -1,7 +1,7 @@
 """Data for the panels of the Search tab, as plain JSON made from search results."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from genius.ui.common.formatting import (
     provenance_view,
     small_webp,
 )
-from genius.ui.search.history import SearchRequest
+from genius.ui.search.asked import SearchRequest
 
 LONGEST_HEADWORD = 60  # characters
 NO_ADDRESS = "The address of this page does not include your picture."
@@ -36,16 +36,12 @@ CANDIDATES = {  # what becomes of generated IDs, by mode
 }
 
 
-def examples_view(examples: Sequence[Example]) -> dict[str, Any] | None:
-    """A card for each example, to be chosen by its number; nothing if there are none."""
-    return {"cards": [example_card(example) for example in examples]} if examples else None
-
-
-def example_card(example: Example) -> dict[str, Any]:
+def example_card(example: Example, number: int) -> dict[str, Any]:
+    """A card of an example, which is chosen by its number."""
     return {
         "title": example.title,
         "text": example.text,
-        "picture": data_uri(small_webp(example.picture)) if example.picture else None,
+        "picture": f"examples/{number}/picture" if example.picture else None,
         "given": MODALITY_NAMES[example.modality],
         "instructions": [targeted.instruction for targeted in example.instructions],
         "targets": [
@@ -198,36 +194,28 @@ def first_codes(result: SearchResult, forced: bool = True) -> list[dict[str, Any
     ]
 
 
-def column(
-    result: SearchResult, query: Query, options: SearchOptions, thumbnails: Iterable[bytes | None], forced: bool
-) -> dict[str, Any]:
+def column(result: SearchResult, query: Query, options: SearchOptions, forced: bool) -> dict[str, Any]:
     """The results of one instruction among several: target modality, best ID and a card per hit."""
     best = result.generated[0].codes if result.generated else ()
     return {
         "instruction": query.instruction,
         "aim": target_view(result, options.modality, forced),
         "best": identifier(best, result.query_codes),
-        **cards(result, thumbnails, result.order != "score"),
+        **cards(result, result.order != "score"),
     }
 
 
-def cards(
-    result: SearchResult, thumbnails: Iterable[bytes | None], reranked: bool, query_row: int | None = None
-) -> dict[str, Any]:
-    """A card per hit. thumbnails: WebP bytes in the order of the hits, None where there is no picture.
-
-    query_row: of the item that is the query, if one is.
-    """
-    shown = zip(result.hits, thumbnails, strict=True)
-    made = [card(hit, picture, result.query_codes, reranked) for hit, picture in shown]
+def cards(result: SearchResult, reranked: bool, query_row: int | None = None) -> dict[str, Any]:
+    """A card per hit. query_row: of the item that is the query, if one is."""
+    made = [card(hit, result.query_codes, reranked) for hit in result.hits]
     return {"query_row": query_row, "cards": made}
 
 
-def card(hit: Hit, picture: bytes | None, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:
+def card(hit: Hit, query_codes: Sequence[int], reranked: bool) -> dict[str, Any]:
     """One hit; likeness is the cosine as a number, for a threshold."""
     return {
         "row": hit.row,
-        **item_view(hit.item, picture),
+        **item_view(hit.item),
         **headline(hit.item),
         "rank": hit.rank,
         "versions": versions_view(hit.versions),

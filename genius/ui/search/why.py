@@ -1,10 +1,10 @@
 """The Why panel of the Search tab: the path of one result through the beam search, traced on request."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
-import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
@@ -14,112 +14,50 @@ from genius.explore.code_names import CodeNamer
 from genius.explore.code_patterns import format_pattern
 from genius.explore.explanation import Explanation, dense_ranks, explain
 from genius.schema import Hit, Modality, SearchResult
-from genius.search.engine import Engine
 from genius.trie.code_table import CodeTable
-from genius.ui.common import links
-from genius.ui.common.components import EXPERT, LATEST_WITH_PROGRESS, UNQUEUED, Panel
-from genius.ui.common.context import WHY, Context, LastQuery
-from genius.ui.common.figures import PlotlyFigure, base_layout
+from genius.ui.common.context import Context, LastQuery
+from genius.ui.common.figures import base_layout
 from genius.ui.common.formatting import MODALITY_NAMES, count, identifier, item_view, number
-from genius.ui.search.callbacks import find_hit
-from genius.ui.search.newest import Newest, if_still_shown
 
 FEW = 10  # items of a group that is worth a look
 PATHS = 10  # to the best IDs, which are drawn beside that to the result
 RETRACED = "Your search only scanned the IDs; what it would have written is added here."
 
 
-@dataclass(frozen=True)
-class TracedSearch:
-    """A visitor's last search with its trace; of a scan, a beam search for the same query."""
+class Explainer:
+    """Explains results. Keeps only what follows from the run."""
 
-    last: LastQuery
-    result: SearchResult
-    tree: BeamTree
-    dense_ranks: dict[str, int]  # id of a hit -> rank
-    explained_id: str = ""  # of the hit that the panel explains
+    def __init__(self, context: Context):
+        self.engine, self.namer = context.engine, context.namer
+        forced = self.engine.first_code_is_modality
+        self.first_codes = [
+            MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality
+        ]
 
-    @classmethod
-    def of(cls, last: LastQuery, engine: Engine) -> Self:
-        result = last.result
-        if not result.trace:
-            (result,) = engine.search_encoded(last.encoded, replace(last.options, mode="generate", trace=True))
-        ids = [hit.item.id for hit in last.result.hits]
-        rows = engine.index.rows_of(ids)  # −1: it was removed since
-        ranks = dense_ranks(engine.index.embeddings, last.result.embedding, rows[rows >= 0])
-        present = [id for id, row in zip(ids, rows, strict=True) if row >= 0]
-        return cls(last, result, beam_tree(result.trace), dict(zip(present, ranks.tolist(), strict=True)))
-
-    def hit(self, id: Any) -> Hit:
-        """The visitor's hit of this item id. Raises UserError if there is none."""
-        for hit in self.last.result.hits:
-            if hit.item.id == id and id in self.dense_ranks:
-                return hit
-        raise UserError("That result is not part of your last search; search again.")
-
-
-def why_panel(context: Context, cards: Panel, answers: gr.State, newest: gr.State) -> None:
-    """Lay out and wire the panel, which explains the result in `Shared.explained_id`.
-
-    answers: the searches whose results are on the cards; choosing one there opens the panel. newest: Newest.
-    """
-    engine, shared = context.engine, context.shared
-    forced = engine.first_code_is_modality
-    first_codes = [MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality]
-
-    def on_why(event: gr.EventData, shown_answers: Any, search: TracedSearch | None):
-        """Explain a result that was chosen on its card."""
-        answer, hit = find_hit(event, shown_answers or ())
-        return answer, hit.item.id, gr.update(open=True), *explained(hit.item.id, answer, search)
-
-    def on_open(id: Any, last: LastQuery | None, search: TracedSearch | None, newest: Newest) -> Any:
-        """Explain the result, unless the panel shows it already: “Why?” opens the section, which asks for it again."""
-        if search is not None and search.last is last and search.explained_id == id:
-            return gr.skip()
-        return explain_newest(id, last, search, newest)
-
-    def explained(id: Any, last: LastQuery | None, search: TracedSearch | None):
-        """The traced search, which is kept until another one is to be explained, and the result in words, as a tree and
-        as a table of it."""
-        if last is None or not last.result.hits:
-            return [None] * 4
-        if search is None or search.last is not last:
-            search = TracedSearch.of(last, engine)
-        hit = search.hit(id)
-        reason = explain(hit, search.tree, engine.index.n, search.dense_ranks[id])
-        told = explanation(reason, search.tree, len(search.result.generated), last.result, first_codes)
-        told |= {
-            "item": item_view(hit.item, engine.index.thumbnail(hit.row)),
-            "plain": plain_sentence(hit, last),
-            "group": group(context.namer, CodeTable(engine.pool.table), hit.codes),
-        }
-        tree = search.tree.best(PATHS, hit.codes)
-        figure = base_layout(beam_figure(tree, hit.codes, first_codes))
-        return replace(search, explained_id=id), told, figure, prefixes(tree)
-
-    explain_newest = if_still_shown(explained, "why")
-
-    search = gr.State(None)
-    with gr.Accordion("Why this result?", open=False, elem_id=WHY) as section:
-        panel = Panel("why", "search/why.js")
-        figure = PlotlyFigure(
-            "why-tree",
-            "The beam tree: the ways to this result and to the best IDs. The table below has the same data.",
-            after_text=True,
-            opens_codes=True,
-            elem_classes=EXPERT,
+    def explained(self, answer: LastQuery, hit: Hit) -> dict[str, Any]:
+        """A result in words, as a tree and as a table of it. Raises UserError if it was removed."""
+        engine, result = self.engine, answer.result
+        row = int(engine.index.rows_of([hit.item.id])[0])
+        if row < 0:
+            raise UserError("That result was removed; search again.")
+        if not result.trace:  # of a scan: a beam search for the same query
+            options = replace(answer.options, mode="generate", trace=True)
+            (result,) = engine.search_encoded(answer.encoded, options)
+        whole = beam_tree(result.trace)
+        (rank,) = dense_ranks(engine.index.embeddings, answer.result.embedding, np.array([row]))
+        reason = explain(hit, whole, engine.index.n, int(rank))
+        told = explanation(
+            reason, whole, len(result.generated), answer.result, self.first_codes
         )
-        with gr.Accordion("The tree as a table", open=False, elem_id="why-rows", elem_classes=EXPERT):
-            table = Panel("why-prefixes", "search/why_prefixes.js")
-
-    inputs, outputs = [shared.explained_id, shared.last_query, search, newest], [search, panel, figure, table]
-    event_options = {**LATEST_WITH_PROGRESS, "show_progress_on": panel}
-    for trigger in (section.expand, shared.searched.while_open(WHY)):
-        trigger(on_open, inputs, outputs, **event_options)
-    chosen_outputs = [shared.last_query, shared.explained_id, section]
-    explain_chosen = if_still_shown(on_why, "why")
-    cards.why(explain_chosen, [answers, search, newest], [*chosen_outputs, *outputs], **event_options)
-    panel.open_map(None, None, shared.tabs, js=links.SELECT_TAB.format("genius.openTab('map')"), **UNQUEUED)
+        tree = whole.best(PATHS, hit.codes)
+        figure = base_layout(beam_figure(tree, hit.codes, self.first_codes))
+        return told | {
+            "item": item_view(hit.item),
+            "plain": plain_sentence(hit, answer),
+            "group": group(self.namer, CodeTable(engine.pool.table), hit.codes),
+            "tree": json.loads(figure.to_json()),
+            "prefixes": prefixes(tree)["rows"],
+        }
 
 
 def plain_sentence(hit: Hit, last: LastQuery) -> str:

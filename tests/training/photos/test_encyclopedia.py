@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from genius.explore.word_fits import singular
 from training import caption_words
 from training.caption_words import is_right
 from training.photos.encyclopedia import TABLE, Encyclopedia
@@ -34,7 +35,7 @@ def test_entries_of_one_thing_under_two_names_are_one(book):
     """Neither a meaning nor a name, in singular or plural, with spaces or without, has two entries."""
     meanings = [line.split("\t")[1] for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]]
     assert len(set(meanings)) == len(meanings)
-    counts = Counter(re.sub(r"\W", "", caption_words.singular(entry.name.lower())) for entry in book.entries)
+    counts = Counter(re.sub(r"\W", "", singular(entry.name.lower())) for entry in book.entries)
     assert {name for name, count in counts.items() if count > 1} == HOMONYMS
 
 

@@ -41,7 +41,8 @@ def point_at(element: Locator, hint: Locator) -> None:
 def upload(page: Page, photo: Path, under: str = "#picture") -> None:
     """Choose a picture and wait until it has arrived."""
     page.set_input_files(f"{under} input[type=file]", photo)
-    page.locator(f"{under} .part-surface").wait_for()
+    page.locator(f"{under} img").wait_for()
+    page.locator(f"{under}:not([data-preparing])").wait_for()
 
 
 def asked(page: Page, name: str) -> dict[str, str]:

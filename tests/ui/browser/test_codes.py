@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from genius.explore.code_search import CodeSearch
 from tests.ui.browser.actions import search
 
 pytestmark = pytest.mark.browser
@@ -27,12 +26,12 @@ def opened(visit):
 
 
 def shown(page, items):
-    page.locator("#codes-summary h2", has_text=re.compile(f"^{items}$")).wait_for()
+    page.locator("#codes-summary h2", has_text=re.compile(f"^{items}")).wait_for()
 
 
 def ask(page, pattern):
-    page.fill("#codes-pattern textarea, #codes-pattern input", pattern)
-    page.press("#codes-pattern textarea, #codes-pattern input", "Enter")
+    page.fill("#codes-pattern input", pattern)
+    page.press("#codes-pattern input", "Enter")
 
 
 def crumbs(page):
@@ -48,21 +47,21 @@ def expected(served, pattern):
     return f"{items} item" + "s" * (items != 1)
 
 
-def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(opened, served):
-    page = opened("/?theme=kept")
+def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(
+    opened, served
+):
+    page = opened()
     own = served.engine.index.codes([4])[0].tolist()
     ask(page, f"{own[0]} - * - {own[2]}")
     items = expected(served, (own[0], None, own[2]))
     shown(page, items)
     assert crumbs(page) == ["all", f"{own[0]} Text", "*", str(own[2])]
-    assert page.input_value("#codes-pattern textarea, #codes-pattern input") == f"{own[0]} · * · {own[2]}"
     assert page.locator("#codes-items .tile").count() == int(items.split()[0])
-    page.wait_for_url(f"**/?theme=kept&tab=codes&code={own[0]}.*.{own[2]}*")
+    page.wait_for_url(f"**code={own[0]}.*.{own[2]}*")
     page.locator("#codes-items .tile").first.click()
     card = page.locator("#codes-card .itemcard")
     card.wait_for()
-    page.locator("#announcer", has_text=card.get_attribute("aria-label")).wait_for(state="attached")
-    page.locator("#codes-card .use").click()
+    card.get_by_role("button", name="Use as query").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.locator("#cards .card").first.wait_for()
 
@@ -76,51 +75,59 @@ def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     prefix = code.get_attribute("data-prefix")
     code.click()
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
-    page.wait_for_url(f"**tab=codes&code={prefix}")
+    page.wait_for_url(f"**code={prefix}*")
     page.go_back()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.wait_for_url("**q=A+red+dog*")
     assert page.locator("#cards .card").first.is_visible()
     page.go_forward()
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
-    page.wait_for_url("**tab=codes&code=*")
 
 
-def test_a_wrong_address_says_so_and_leaves_a_page_whose_icicle_is_walked_by_keys_and_re_rooted(visit, served):
-    page = visit("/?item=nowhere&tab=codes&code=hello")
-    for told in ("'hello' is not a code", "There is no item 'nowhere'"):
-        page.locator("[data-testid=toast-body]", has_text=told).wait_for()
+def test_a_wrong_address_says_so_and_leaves_all_codes(visit):
+    page = visit("/?tab=codes&code=hello")
+    page.get_by_text("'hello' is not a code").first.wait_for()
     shown(page, "40 items")
-    page.locator("#codes-icicle button[aria-label*=';']").first.wait_for()  # drawn again, with words
-    page.locator("#codes-icicle button").first.focus()
-    page.keyboard.press("ArrowRight")
+
+
+def test_the_codes_around_an_open_one_are_a_key_away(opened, served):
+    page = opened()
+    codes = served.engine.index.codes(range(40))
+    page.locator("#codes-main .code-card").first.click()
+    page.wait_for_function("document.querySelectorAll('#codes-summary .crumbs li').length === 2")
+    page.locator("#codes-summary section").focus()
     page.keyboard.press("ArrowDown")
-    focused = page.locator("#codes-icicle button:focus")
-    key = focused.get_attribute("data-key")
-    focused.press("Enter")
-    shown(page, expected(served, [int(key)]))
-    assert page.locator("#codes-icicle button").first.get_attribute("data-key") == key
-    page.locator("#codes-icicle .depth1 > button").first.click()
     page.wait_for_function("document.querySelectorAll('#codes-summary .crumbs li').length === 3")
-    page.locator("#codes-summary .crumbs button").first.click()
-    shown(page, "40 items")
+    child = [int(code) for code in re.search(r"code=([\d.]+)", page.url)[1].split(".")]
+    shown(page, expected(served, child))
+    siblings = sorted(set(codes[codes[:, 0] == child[0], 1].tolist()))
+    for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
+        place = siblings.index(child[1]) + step
+        if 0 <= place < len(siblings):
+            page.keyboard.press(key)
+            page.wait_for_url(f"**code={child[0]}.{siblings[place]}*")
+            page.go_back()
+            page.wait_for_url(f"**code={child[0]}.{child[1]}*")
+            page.locator("#codes-summary section").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_url(re.compile(rf"code={child[0]}(&|$)"))
 
 
 @pytest.mark.slow
 def test_health_opens_with_its_tables(opened):
     page = opened()
-    page.get_by_role("button", name="How well each level is used").click()
+    page.get_by_text("How well each level is used").click()
     page.locator("#codes-health tbody tr").first.wait_for()
     assert page.locator("#codes-health table").count() == 2
 
 
-def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
+def test_a_code_is_found_opened_noted_and_embedded(opened, served):
     page = opened(width=390)
-    page.fill("#codes-words textarea, #codes-words input", "red boat")
-    page.press("#codes-words textarea, #codes-words input", "Enter")
+    page.fill("#codes-words input[type=search]", "red boat")
+    page.press("#codes-words input[type=search]", "Enter")
     found = page.locator("#codes-found .found")
     found.first.wait_for()
-    page.locator("#announcer", has_text="codes").wait_for(state="attached")
+    assert "means=red+boat" in page.url
     key = found.first.get_attribute("data-key")
     found.first.click()
     page.wait_for_url(f"**code={key}*")
@@ -128,12 +135,35 @@ def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
     assert page.locator(f"#codes-near [data-key='{key}']").count() == 0
     page.locator("#codes-summary summary", has_text="A note to copy").click()
     note = page.locator("#codes-summary textarea").input_value()
-    assert note.endswith(f"{served.url}/?tab=codes&code={key}") and "items" in note
+    assert f"tab=codes&code={key}" in note and "items" in note
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    monkeypatch.setattr(CodeSearch, "by_chance", lambda self: (0,))
-    page.get_by_role("button", name="A random one").click()
-    page.wait_for_url("**code=0")
-    page.goto(f"{served.url}/?tab=codes&code={key}&embed=1")
-    page.locator("#codes-near .found").first.wait_for()
-    for part in ("#header", "#tabs > .tab-wrapper", "footer", "#codes-ask"):
-        assert not page.locator(part).is_visible()
+
+
+def test_a_picture_is_guessed_one_code_after_the_other(visit, served):
+    page = visit("/?tab=codes&play=guess&guess=0:0")
+    steps = page.locator(".steps li")
+    steps.first.wait_for()
+    assert steps.count() == 1 and "40 possible" in steps.first.inner_text()
+    page.get_by_role("button", name="Show the next code").click()
+    steps.nth(1).wait_for()
+    assert "1st code: the kind" in steps.nth(1).inner_text()
+    page.get_by_role("button", name="I know it").click()
+    page.locator(".answer", has_text="You saw 1 of").wait_for()
+    page.get_by_role("button", name="Another picture").click()
+    page.locator(".answer").wait_for(state="detached")
+    steps.nth(1).wait_for(state="detached")
+    assert re.search(r"guess=0(%3A|:)\d", page.url)
+
+
+def test_one_code_is_changed_and_the_first(visit, served):
+    codes = ".".join(map(str, served.engine.index.codes([0])[0].tolist()))
+    page = visit(f"/?tab=codes&play=change&code={codes}&level=1")
+    page.locator(".changes").nth(1).locator("li").first.wait_for()
+    own = page.locator(".play-chips [aria-pressed=true]").inner_text()
+    assert own == codes.split(".")[1]
+    page.locator(".play-chips button").nth(1).click()
+    page.wait_for_url("**level=2*")
+    page.locator(".play-chips [aria-pressed=true]", has_text=codes.split(".")[2]).wait_for()
+    page.locator(".changes").first.locator("button[data-prefix]").first.click()
+    page.locator("#codes-summary h2").wait_for()
+    assert "play=" not in page.url

@@ -30,16 +30,16 @@ def opened(page):
     page.get_by_role("tab", name="Collection").click()
     page.locator("#collection-contents table").wait_for()
     page.locator("#collection-verdict .verdict").wait_for()
+    page.locator("#collection-drift table").wait_for(state="attached")
 
 
 def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(visit, served, photo):
     page = visit("/?tab=collection")
     opened(page)
-    assert page.locator("#collection-added .panel > *").count() == 0
+    assert page.locator("#collection-added > *").count() == 0
     (letter := photo.with_name("letter.pdf")).write_text("%PDF")
     page.set_input_files("#collection-pictures input[type=file]", [photo, letter])
-    for name in ("photo", "letter"):
-        page.locator("#collection-pictures").get_by_text(name).first.wait_for()
+    page.locator("#collection-pictures .label", has_text="2 files: photo.jpg, letter.pdf").wait_for()
     page.click("#collection-go")
     page.locator("#collection-outcome .title", has_text="1 item added;").wait_for()
     assert page.locator("#collection-outcome p").all_inner_texts()[1:3] == [
@@ -48,13 +48,14 @@ def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(vi
     ]
     page.fill("#collection-texts textarea", "A horse in a boat.")
     page.click("#collection-go")
-    page.locator("#header", has_text=f"{ITEMS + 2} items").wait_for()
+    held(page, ITEMS + 2)
     page.locator("#collection-contents tr", has_text="added later (dataset 1)").wait_for()
     other = visit()
     upload(other, photo)
     other.click("#go")
     other.locator("#cards .card").first.wait_for()
-    assert other.locator("#cards .card").first.get_attribute("data-id") == "1:1"
+    first = other.locator("#cards .card").first
+    assert first.get_attribute("data-id") == "1:1" and "photo.jpg" in first.inner_text()
 
     horse = page.locator("#collection-added .added", has_text="A horse in a boat.")
     horse.get_by_role("button", name="Remove").dblclick()
@@ -69,19 +70,19 @@ def test_items_are_added_found_and_removed_but_by_no_double_click_or_held_key(vi
     more = page.locator("#collection-more")
     more.get_by_text("Remove items").click()
     page.fill("#collection-ids input, #collection-ids textarea", horse.locator(".item").inner_text().split()[1])
-    remove = page.locator("#collection-remove button")
+    remove = page.locator("#collection-remove button").first
     remove.dblclick()
     page.locator("#collection-remove", has_text="Really remove?").wait_for()
     page.wait_for_timeout(PAUSE)
     assert served.engine.index.n == ITEMS + 2
     remove.click()
-    page.locator("#header", has_text=f"{ITEMS + 1} items").wait_for()
+    held(page, ITEMS + 1)
 
     tile = page.locator("#collection-added .added")
     tile.get_by_role("button", name="Remove").click()
     page.wait_for_timeout(PAUSE)
     tile.get_by_role("button", name="Really remove?").click()
-    page.locator("#header", has_text=f"{ITEMS} items").wait_for()
+    held(page, ITEMS)
     page.locator("#collection-outcome .title", has_text="1 item removed").wait_for()
     tile.wait_for(state="detached")
     other.click("#go")
@@ -102,17 +103,20 @@ def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, ph
     before = describe(served.run)
     page = visit("/?tab=collection")
     opened(page)
-    assert "the run stays as it is" in page.locator("#collection-outcome").inner_text()
-    drop(page, page.locator("#collection-pictures .wrap").first, tmp_path / "holiday")
-    page.locator("#collection-pictures").get_by_text("more").first.wait_for()
+    assert "Changes last until the program ends." in page.locator("#collection-outcome").inner_text()
+    drop(page, page.locator("#collection-pictures"), tmp_path / "holiday")
+    page.locator("#collection-pictures .label", has_text="4 files: ").wait_for()
     page.click("#collection-go")
     page.locator("#collection-outcome .title", has_text="2 items added").wait_for()
     lines = page.locator("#collection-outcome p").all_inner_texts()
     assert lines[1] == "2 files: used" and lines[2].startswith("1 file: unreadable (broken.jpg is not a readable")
     assert lines[3:5] == ["1 file: hidden or thumbnail", "1 file: not a picture (.pdf 1)"]
+    page.locator("#collection-added .added").nth(1).wait_for()
     codes = page.locator("#collection-added .added").first.locator(".code")
     assert codes.all_inner_texts() == [str(code) for code in served.engine.index.codes([ITEMS + 1])[0]]
+    page.reload()
     page.get_by_role("button", name="Search in what was added").click()
+    page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.fill("#text textarea", "a beach")
     page.click("#go")
     page.locator("#summary", has_text="Only what was added since training was searched.").wait_for()
@@ -126,12 +130,17 @@ def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, ph
     page.get_by_role("button", name="Forget").click()
     page.wait_for_timeout(PAUSE)
     page.get_by_role("button", name="Really forget?").click()
-    page.locator("#header", has_text=f"{ITEMS} items").wait_for()
+    held(page, ITEMS)
     page.locator("#collection-working form").wait_for(state="detached")
     assert describe(served.run) == before
     page.get_by_role("tab", name="Search", exact=True).click()
     page.get_by_role("button", name="Why?").first.click(force=True)
-    page.get_by_text("That result is not part of your last search; search again.").first.wait_for()
+    page.get_by_text("No items were added since training; search in everything.").first.wait_for()
+
+
+def held(page, items):
+    """Wait until the page says that so many items are indexed."""
+    page.locator("#collection-contents .note", has_text=f"{items} items, ").wait_for()
 
 
 def photo_of(color, folder):

@@ -40,6 +40,7 @@ def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_sear
     assert flat == hnsw
     assert page.locator("#compare tbody tr").nth(4).locator("td").nth(6).inner_text() == "100 % ±0.0"
     page.get_by_role("tab", name="Search").click()
+    page.locator("#text").wait_for()
     search(page, HOSTILE)
     page.get_by_role("tab", name="Compare").click()
     page.locator("#compare-last:enabled", has_text=HOSTILE).click()
@@ -50,6 +51,7 @@ def test_six_ways_stand_side_by_side_with_their_agreement_also_for_the_last_sear
     page.fill("#compare-text textarea", "A red dog.")
     page.press("#compare-text textarea", "Enter")
     page.locator("#compare .sentence", has_text="For “A red dog.” and the picture, the 6 ways").wait_for()
+    page.locator("#compare-part").get_by_role("button", name="Mark a part").click()
     page.locator("#compare-part summary").click()
     page.locator("#compare-part").get_by_label("left").fill("50")
     page.locator("#compare-part").get_by_role("button", name="Search this part").click()

@@ -5,7 +5,7 @@ import base64
 import pytest
 from PIL import Image
 
-from genius.ui.gradio_hooks import QUEUE_FULL
+from genius.ui.calls import QUEUE_FULL
 from tests.ui.browser.actions import search, upload
 
 pytestmark = pytest.mark.browser

@@ -1,27 +1,21 @@
-"""The map as a visitor meets it, over a tiny run whose captions, and one of whose queries, try to run scripts."""
+"""The map as a visitor meets it, over a tiny run whose captions, and one of whose regions, try to
+run scripts.
+"""
 
-import itertools
-import json
-import time
+import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from PIL import Image
 
 from tests.search import tiny
 from tests.ui.browser.actions import search
 from tests.ui.fake_engine import HOSTILE
-from tests.ui.fake_maps import serving_maps
+from tests.ui.fake_maps import FEW, REGIONS, serving_maps
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-POINT = """number => {    // where a point lies on the screen
-  const host = document.querySelector('#map-figure .figure-host'), {xaxis, yaxis} = host._fullLayout;
-  const box = host.getBoundingClientRect();
-  for (const trace of host._fullData) {
-    const at = Array.from(trace.customdata ?? []).indexOf(number);
-    if (at >= 0) return {x: box.x + xaxis._offset + xaxis.d2p(trace.x[at]),
-                         y: box.y + yaxis._offset + yaxis.d2p(trace.y[at])};
-  }
-}"""
+DRAWN = 39  # of the run's 40 items
 
 
 @pytest.fixture(scope="module")
@@ -36,106 +30,149 @@ def served(tmp_path_factory):
 def opened(visit):
     def open_tab(path="/?tab=map", width=1280):
         page = visit(path, width)
-        drawn(page, "Image")
-        page.locator("#map-settings > button").click()
+        drawn(page)
         return page
 
     return open_tab
 
 
-def drawn(page, label):
-    """The map is there, with this label in its legend."""
-    page.locator("#map-figure .legendtext", has_text=label).first.wait_for()
+def drawn(page):
+    page.locator("#map-stage[data-ready]").wait_for()
 
 
-def click(page, number):
-    """Aimed anew until the page answers: what is above the map, or the map itself, may still change its size."""
-    told, until = page.locator("#map-figure .hoverlayer .hovertext").first, time.monotonic() + 60
-    page.locator("#map-figure").scroll_into_view_if_needed()
-    while not told.is_visible():
-        assert time.monotonic() < until, "nothing is told of the point under the mouse"
-        at = page.evaluate(POINT, number)
-        page.mouse.move(at["x"] + 40, at["y"])
-        page.mouse.move(at["x"], at["y"])
-        page.wait_for_timeout(500)
-    page.mouse.click(at["x"], at["y"])
+def chosen(page, title, items=None):
+    """What is chosen has this title, and so many items."""
+    page.locator(
+        "#map-panel h2", has_text=re.compile(f"^{re.escape(title)} {items or ''}")
+    ).wait_for()
 
 
-def test_a_point_opens_its_card(opened, served):
+def parameters(page):
+    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_contents_and_names_choose_a_region_and_its_parts(opened):
     page = opened()
-    click(page, 4)
-    card = page.locator("#map-item .itemcard")
-    card.wait_for()
-    page.locator("#map-figure .shapelayer path").wait_for()  # a ring round it
-    assert card.locator(".which").inner_text().split() == ["Text", "0:4"]
-    codes = served.engine.index.codes([4])[0].tolist()
-    assert card.locator(".codes button").all_inner_texts() == [str(code) for code in codes]
-    assert card.locator(".neighbours li").count() == 8
+    entries = page.locator("#map-stage ~ *, .map-contents").locator(".map-entry")
+    assert entries.first.inner_text().split("\n") == ["mug, hat", "20"]
+    page.locator(".map-turn").first.click()
+    page.locator(".map-contents ul .map-entry", has_text="mug").click()
+    chosen(page, "mug", "20 items")
+    assert parameters(page)["region"] == "2"
+    page.get_by_role("button", name="Everything in view").click()
+    page.locator(".map-name", has_text=HOSTILE[:30]).click()  # a text, and nothing else
+    chosen(page, HOSTILE[:100], "19 items")
+    page.get_by_role("button", name="Show everything").click()
+    page.locator("#map-panel h3", has_text="How to read it").wait_for()
+    page.go_back()
+    chosen(page, HOSTILE[:100])
 
 
-def test_a_lasso_brings_the_items_inside_and_their_files(opened):
+def test_choices_combine_are_in_the_address_and_are_taken_away_one_by_one(opened):
+    page = opened("/?tab=map&region=0&items=0:0,0:2,0:3")
+    chosen(page, "mug, hat + 3 results", "2 items")
+    page.get_by_role("button", name="Without 3 results").click()
+    chosen(page, "mug, hat", "20 items")
+    assert "items" not in parameters(page)
+    page.fill("#map-find input", "red dog")
+    page.press("#map-find input", "Enter")
+    chosen(page, "red dog")
+    assert parameters(page) == {"tab": "map", "words": "red dog"}
+
+
+def test_an_area_that_is_drawn_is_chosen(opened):
     page = opened()
-    page.get_by_label("Select", exact=True).check()
-    page.wait_for_function("document.querySelector('#map-figure .figure-host')._fullLayout.dragmode === 'lasso'")
-    page.locator("#map-figure").scroll_into_view_if_needed()
-    box = page.locator("#map-figure .nsewdrag").bounding_box()
-    corners = [(0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)]
-    for place, (x, y) in enumerate(corners):
+    page.get_by_role("button", name="Choose by drawing around").click()
+    box = page.locator("#map-stage").bounding_box()
+    for place, (x, y) in enumerate(
+        [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.1)]
+    ):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
         if not place:
             page.mouse.down()
     page.mouse.up()
-    page.locator("#map-selection h2", has_text="39 items").wait_for()
-    page.locator("#announcer", has_text="39 items inside the lasso").wait_for(state="attached")
-    assert page.locator("#map-tiles .tile").count() == 39
-    with page.expect_download() as saved:
-        page.locator("#map-selection").get_by_role("button", name="JSON").click()
-    assert len(json.loads(saved.value.path().read_text(encoding="utf-8"))) == 39
-    page.locator("#map-tiles .tile").first.click()
-    page.locator("#map-item .itemcard").wait_for()
+    chosen(page, "area", f"{DRAWN} items")
+    assert page.locator("#map-panel .tile").count() == 9
 
 
-def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(browser, served):
-    with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
-        page = phone.new_page()
-        page.goto(f"{served.url}/?tab=map")
-        drawn(page, "Image")
-        page.locator("#map-settings > button").click()
-        assert page.locator("#map-drag").get_by_label("Scroll the page").is_checked()
-        plot = page.locator("#map-figure .nsewdrag")
-        plot.scroll_into_view_if_needed()
-        for mode, scrolls in ((None, True), ("Move", False)):
-            if mode:
-                page.get_by_label(mode, exact=True).check()
-                plot.scroll_into_view_if_needed()
-            box, before = plot.bounding_box(), page.evaluate("scrollY")
-            swipe(phone.new_cdp_session(page), box["x"] + box["width"] / 2, max(box["y"], 0) + 200)
-            page.wait_for_timeout(500)
-            assert (page.evaluate("scrollY") > before) == scrolls
+def test_a_point_opens_its_card_and_the_way_back(opened, served):
+    page = opened("/?tab=map&items=0:4")
+    chosen(page, "one item", "1 item")
+    page.wait_for_function("!document.querySelector('.map-drawn').style.transform")
+    page.locator("#map-panel").get_by_role("button").filter(
+        has_text=re.compile(r"\w")
+    ).last.wait_for()
+    page.locator("#map-panel .map-text, #map-panel .tile").first.click()
+    page.locator("#map-panel .itemcard").wait_for()
+    page.locator("#map-back").click()
+    chosen(page, "one item")
 
 
-def swipe(session, x, y):
-    """A finger goes up by 80 pixels."""
-    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-    for way in range(10, 81, 10):
-        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y - way}]})
-    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+def test_fewer_codes_leave_fewer_places_and_say_what_moved(opened):
+    page = opened()
+    page.locator("#map-keep label", has_text="9 codes").or_(
+        page.locator("#map-keep label").nth(1)
+    ).first.click()
+    page.locator("#map-keep .sentence", has_text=f"on {FEW} places").wait_for()
+    page.locator(".map-moved", has_text="red mug now among boat").wait_for()
+    page.locator(".map-moved button").first.click()
+    chosen(page, "red mug", f"{REGIONS[4].items} items")
+    assert int(parameters(page)["keep"]) > 1
 
 
-def test_the_last_query_is_shown_among_the_items(opened):
+def test_the_wheel_and_the_buttons_zoom(opened):
+    page = opened()
+    name = page.locator(".map-name", has_text="mug, hat")
+    name.wait_for()
+    page.locator("#map-stage").hover()
+    for _ in range(12):
+        page.mouse.wheel(0, -120)
+    page.wait_for_function("document.querySelector('.map-drawn').style.transform === ''")
+    name.wait_for(state="hidden")  # the next smaller regions have the names
+    page.get_by_role("button", name="Everything in view").click()
+    name.wait_for()
+    page.get_by_role("button", name="Closer").click()
+    page.wait_for_function("document.querySelector('.map-drawn').style.transform !== ''")
+
+
+def test_results_of_the_last_search_glow_and_can_be_kept(opened):
     page = opened()
     page.get_by_role("tab", name="Search").click()
     search(page, "a red dog")
     page.get_by_role("tab", name="Map").click()
-    page.locator("#map-figure .textpoint", has_text="your search").wait_for()
-    texts = page.locator("#map-figure .textpoint text").all()
-    shown = [text for text in texts if text.is_visible() and text.text_content() != "your search"]
-    numbers = [part.split("–") for text in shown for part in text.text_content().split(", ")]
-    counted = [int(ends[-1]) - int(ends[0]) + 1 for ends in numbers]
-    assert sum(counted) == len(texts) - 1  # one text for those in one place, and one is that of the search
-    boxes = [text.bounding_box() for text in shown]
-    for one, other in itertools.combinations(boxes, 2):
-        assert any(
-            abs(one[at] - other[at]) >= (one if one[at] < other[at] else other)[size] - 1
-            for at, size in (("x", "width"), ("y", "height"))
-        )
+    page.locator(".map-star").wait_for(state="attached")
+    rings = page.locator(".map-ring").all_inner_texts()
+    assert 0 < len(rings) <= 20 and rings == sorted(rings, key=int)
+    page.get_by_role("button", name="Keep only these").click()
+    page.locator("#map-panel h2", has_text="results").wait_for()
+    assert "items" in parameters(page)
+
+
+@pytest.mark.parametrize("kind", ["SVG", "PNG, 3840 × 2160"])
+def test_a_picture_for_a_slide_is_saved(opened, kind):
+    page = opened()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=kind, exact=True).click()
+    file = saved.value.path()
+    if kind == "SVG":
+        text = file.read_text(encoding="utf-8")
+        assert text.startswith("<svg") and "mug, hat" in text and "<img" not in text
+        assert sum(path.count("z") for path in re.findall(r' d="([^"]*)"', text)) == DRAWN
+    else:
+        with Image.open(file) as picture:
+            assert picture.size == (3840, 2160)
+
+
+def test_kinds_are_switched_off_and_on(opened):
+    page = opened()
+    switch = page.locator("#map-settings .choice", has_text="Pictures")
+    switch.click()
+    page.locator("#map-settings .choice[aria-pressed=false]", has_text="Pictures").wait_for()
+    assert parameters(page)["without"] == "image"
+    switch.click()
+    page.locator("#map-settings .choice[aria-pressed=true]", has_text="Pictures").wait_for()
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(opened):
+    page = opened(width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -45,7 +45,8 @@ def test_every_plot_is_drawn_when_it_is_seen_and_for_another_theme_and_has_its_t
     }""")
     page.wait_for_timeout(1000)
     assert not page.evaluate("draws"), "plots are drawn anew for no other class of the body"
-    page.evaluate("document.body.classList.toggle('dark')")
+    page.locator("#header summary[aria-label=More]").click()
+    page.get_by_role("button", name="Theme:").click()
     page.wait_for_function("draws > 1")
 
 

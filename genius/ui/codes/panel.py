@@ -1,0 +1,241 @@
+"""The Codes tab: what can be asked of codes."""
+
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from genius.errors import UserError
+from genius.explore.code_names import SAMPLE
+from genius.explore.code_patterns import format_pattern, parse_pattern
+from genius.explore.code_profile import Profiles
+from genius.explore.items import row_of
+from genius.explore.playing import change_code, change_first, guess, picture_to_guess, relatives
+from genius.explore.word_fits import spread
+from genius.index.store import Index
+from genius.metrics.code_health import bucket_histogram, table_health
+from genius.schema import UNREAD, Modality, Query
+from genius.search.checks import check_query
+from genius.trie.code_table import Matches, Pattern
+from genius.ui.codes import view
+from genius.ui.common import formatting
+from genius.ui.common.context import Context, Panel
+from genius.ui.common.queries import open_upload, upload_path
+
+MODALITIES = {modality.name.lower(): modality for modality in Modality}
+FOUND, NEAREST, CHANGED = 12, 6, 6  # codes that are shown
+FOUND_NOTE = (
+    "Ranked by how many of a code’s items fit, times their share of its items, so that of two that fit alike the "
+    "larger one comes first."
+)
+
+
+def panel(context: Context) -> Panel:
+    """What the tab looks at, and the endpoint that finds codes."""
+    codes = Codes(context)
+    looks = {
+        "codes": codes.on_pattern,
+        "codes/near": codes.on_near,
+        "codes/random": codes.on_random,
+        "codes/health": codes.on_health,
+        "codes/guess": codes.on_guess,
+        "codes/change": codes.on_change,
+    }
+    return Panel(looks, [codes.find_codes] if context.engine.has_encoder else [], [codes.prepare])
+
+
+class Codes:
+    """Keeps only what follows from the current index."""
+
+    def __init__(self, context: Context):
+        self.engine, self.namer = context.engine, context.namer
+        self.code_sizes = context.engine.index.code_sizes
+        self.forced = context.engine.first_code_is_modality
+        self.health_of = self.engine.versions.cached(self.measure_health)
+
+    @property
+    def profiles(self) -> Profiles:
+        return self.namer.profiles
+
+    def prepare(self) -> None:
+        """Compute what takes longest of what a visitor may ask for first."""
+        self.health_of(self.engine.index)
+        self.namer.search_of(self.engine.index)
+
+    def tiles(self, rows: Any) -> list[dict[str, Any]]:
+        return formatting.tiles(self.engine.index, rows)
+
+    def on_pattern(self, code: str = "", kind: str = "", page: int = 0) -> dict[str, Any]:
+        """A pattern of codes, and a page of the items that match it."""
+        pattern = parse_pattern(code, self.code_sizes)
+        profiles = self.profiles
+        matches = profiles.table.match(pattern)
+        naming = profiles.words.naming(spread(matches.rows, SAMPLE))
+        overview, around = profiles.overview(matches), relatives(profiles.table, pattern)
+        codes, counts = matches.children()
+        nexts = view.next_codes(
+            codes.tolist(), counts.tolist(), pattern, self.forced, self.describe
+        )
+        return {
+            **view.pattern_summary(
+                pattern, overview, len(profiles.table), self.forced, naming, around
+            ),
+            "introduction": "" if pattern else view.introduction(len(self.code_sizes), self.forced),
+            "next": nexts,
+            "second": self.second_codes() if self.forced and not pattern else None,
+            "meaning": view.meaning_view(profiles.meaning(pattern))
+            if pattern and len(matches)
+            else None,
+            "nearness": self.nearness_of(matches) if pattern else None,
+            "page": self.items_page(matches, kind, page),
+        }
+
+    def second_codes(self) -> dict[str, Any] | None:
+        """The codes after the kind, of items of all kinds."""
+        matches = self.profiles.table.match(())
+        if len(matches.levels) < 2:
+            return None
+        codes, counts = np.unique(matches.codes(1), return_counts=True)
+        found = view.next_codes(codes.tolist(), counts.tolist(), (None,), True, self.describe)
+        return found and found | {"title": "Second codes"}
+
+    def describe(self, prefix: Pattern) -> dict[str, Any]:
+        """The name of a code and its picture; of a code without a name, what one of its items is."""
+        is_open = self.forced and prefix[0] is None
+        kinds = Modality if is_open else prefix[:1]
+        names = [name for kind in kinds if (name := self.namer.name((kind, *prefix[1:])))]
+        named = names[0] if names else None
+        if is_open and named:
+            named = self.profiles.words.naming(spread(self.rows(prefix), SAMPLE))
+        label = view.naming_view(named)["label"] if named and len(prefix) > int(self.forced) else ""
+        index, one = self.engine.index, ""
+        pictures = [id for name in names for id in name.pictures]
+        rows = index.rows_of(pictures[:1])
+        if not names:
+            rows = self.rows(prefix)[:1]
+            (item,) = index.items(rows)
+            one = formatting.item_label(item)
+        shown = index.items(rows) if rows.min(initial=0) >= 0 else []
+        picture = next((item.id for item in shown if item.image), None)
+        return {"label": label, "mixed": label == view.MIXED, "one": one, "picture": picture}
+
+    def rows(self, pattern: Pattern) -> np.ndarray:
+        return self.profiles.table.match(pattern).rows
+
+    def on_near(self, code: str) -> dict[str, Any] | None:
+        """The codes nearest to those of a pattern."""
+        pattern = parse_pattern(code, self.code_sizes)
+        found = self.namer.search_of(self.engine.index).near(pattern, NEAREST)
+        return (
+            view.found_view("Nearest codes", "of other branches", found, self.tiles)
+            if found
+            else None
+        )
+
+    def on_random(self) -> dict[str, str]:
+        """A code by chance."""
+        return {"code": format_pattern(self.namer.search_of(self.engine.index).by_chance(), ".")}
+
+    def on_health(self) -> dict[str, Any]:
+        """How well the codes of each level are used."""
+        return self.health_of(self.engine.index)
+
+    def on_guess(self, item: str = "", seed: int = 0) -> dict[str, Any]:
+        """An item as the codes of its ID tell it, one after the other; one by chance if none is
+        named.
+        """
+        row = row_of(self.engine.index, item) if item else picture_to_guess(self.profiles, seed)
+        (answer,) = self.tiles([row])
+        steps = guess(self.profiles, row)
+        return {
+            "answer": answer,
+            "steps": view.guess_view(steps, answer["codes"], self.forced, self.tiles),
+        }
+
+    def on_change(self, code: str, level: int = 1) -> dict[str, Any]:
+        """What becomes of the beginning of an ID if one of its codes is another; level 0: the
+        first.
+        """
+        codes = parse_pattern(code, self.code_sizes)
+        if (
+            None in codes
+            or not 0 <= level < len(codes)
+            or not len(self.profiles.table.match(codes))
+        ):
+            raise UserError("Name the beginning of an item’s ID, and which of its codes to change.")
+        if level or not self.forced:
+            groups = change_code(self.profiles, codes, level, CHANGED)
+        else:
+            groups = change_first(self.profiles, codes)
+        return {
+            "codes": list(codes),
+            "level": level,
+            "rows": view.groups_view(groups, level, self.forced, self.tiles),
+        }
+
+    def find_codes(self, text: str = "", picture: gr.FileData | None = None) -> dict:
+        """Find the codes that mean something, by words, a sentence, a picture or both.
+
+        A code is the beginning of IDs; * stands for any first code, because items of all kinds
+        share the codes after it. Each has its name, the number of its items, of those that fit, and
+        items that stand for it.
+
+        text: what the codes should mean. picture: a picture of it.
+        """
+        image = open_upload(upload_path(picture), None) if picture else None
+        query = Query(text=text, image=image, reading=UNREAD)
+        check_query(query)
+        embedding = self.engine.encode([query]).embeddings[0].cpu().numpy()
+        found = self.namer.search_of(self.engine.index).find(
+            embedding, text, image is not None, FOUND
+        )
+        return view.found_view(
+            f"Codes for {formatting.describe_query(query)}", FOUND_NOTE, found, self.tiles
+        )
+
+    def measure_health(self, index: Index) -> dict[str, Any]:
+        codes = self.namer.profiles_of(index).table.table
+        return view.health_view(
+            table_health(codes, index.modalities), bucket_histogram(codes), self.forced
+        )
+
+    def items_page(self, matches: Matches, kind: str, page: int) -> dict[str, Any]:
+        """A page of the matching items; the last one where there are fewer. kind: only these items;
+        "": all.
+        """
+        if kind not in ("", *MODALITIES) or page < 0:
+            raise UserError("There is no such page; reload the page.")
+        index = self.engine.index
+        rows = (
+            matches.rows[index.modalities[matches.rows] == MODALITIES[kind]]
+            if kind
+            else matches.rows
+        )
+        if not len(rows):  # the last of them was removed since
+            kind, page, rows = "", 0, matches.rows
+        pages = -(-len(rows) // view.PAGE_SIZE)
+        page = max(0, min(page, pages - 1))
+        first, note = page * view.PAGE_SIZE, "in the order of their IDs" if len(rows) > 1 else ""
+        shown = rows[first : first + view.PAGE_SIZE].tolist()
+        if pages > 1:
+            note = f"{first + 1:,} to {first + len(shown):,} of {len(rows):,}, {note}"
+        shares = view.modality_shares(self.profiles.overview(matches))
+        filters = (
+            [{"name": "All", "modality": "", "items": f"{len(matches):,}"}, *shares]
+            if len(shares) > 1
+            else []
+        )
+        return {
+            "tiles": self.tiles(shown),
+            "note": note,
+            "filters": [{**choice, "chosen": choice["modality"] == kind} for choice in filters],
+            "kind": kind,
+            "page": page,
+            "pages": pages,
+        }
+
+    def nearness_of(self, matches: Matches) -> dict[str, Any] | None:
+        nearness = self.profiles.nearness(matches)
+        rows = [row for row, _ in nearness.typical + nearness.borderline]
+        tiles = {tile["row"]: tile for tile in self.tiles(rows)}
+        return view.nearness_view(nearness, tiles, len(matches))

@@ -1,1 +1,0 @@
-const draw = () => [confirmed('Remove', 'Remove these items from the collection', () => emit('take_out', {}))];

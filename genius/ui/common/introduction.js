@@ -1,1 +1,0 @@
-const draw = ({text}) => [node('p', {class: 'introduction'}, text)];

@@ -1,0 +1,155 @@
+"""The public endpoints of a run, as Gradio serves them: queue, streams of answers, uploads, `gradio_client`.
+
+Of Gradio only public names are used. An endpoint is a function with types and a docstring; `gr.api` makes its address,
+and `Gate` stands before Gradio's application: it opens only the addresses that clients need, accepts calls as `Calls`
+allows, completes and checks their arguments, and answers every failure with a sentence.
+"""
+
+import inspect
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any, get_type_hints
+
+os.environ.setdefault("GRADIO_TEMP_DIR", str(Path(tempfile.gettempdir()) / "gradio"))  # where uploads lie
+
+import gradio as gr
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+from genius.errors import UserError
+from genius.search.engine import Engine
+from genius.ui.calls import Call, Calls
+from genius.ui.failures import sentence_for
+from genius.ui.security import MAX_EDITOR_UPLOAD, UPLOAD_LIFETIME
+
+MAX_FILE = 10 * 2**20  # bytes of a file that is uploaded, which may be a ZIP where visitors add items
+CALL = "x-genius-call"  # the header by which a function finds its call; the gate sets it
+
+Recorder = Callable[[str, Call], AbstractContextManager[None]]
+
+
+class Endpoints:
+    """The functions that programs may call, and the calls of them.
+
+    public: those that are documented, also for agents. page: those of the page alone. record: makes
+    a context around each call, from the name of its function and the call.
+    """
+
+    def __init__(
+        self,
+        public: Sequence[Callable],
+        page: Sequence[Callable],
+        engine: Engine,
+        record: Recorder,
+        most: int = 64,
+    ):
+        self.public = {function.__name__: function for function in public}
+        self.functions = self.public | {function.__name__: function for function in page}
+        self.engine, self.record, self.calls = engine, record, Calls(most)
+
+    @contextmanager
+    def answering(self, name: str, call_id: str) -> Iterator[None]:
+        """Around a function: it sees one snapshot of the index."""
+        with self.calls.answering(call_id) as call, self.record(name, call), self.engine.versions.snapshot():
+            if call.refusal:
+                raise UserError(call.refusal)
+            yield
+
+    def served(self, name: str) -> Callable:
+        """The function as Gradio calls it: with the request, which names the call, as its last argument."""
+        function = self.functions[name]
+
+        def stream(*arguments: Any) -> Iterator[Any]:
+            with self.answering(name, arguments[-1].headers.get(CALL, "")):
+                yield from function(*arguments[:-1])
+
+        def answer(*arguments: Any) -> Any:
+            try:
+                with self.answering(name, arguments[-1].headers.get(CALL, "")):
+                    return function(*arguments[:-1])
+            except Exception as error:
+                raise gr.Error(sentence_for(error), print_exception=False) from None
+
+        def stream_in_one_context(*arguments: Any) -> Iterator[Any]:
+            """Gradio asks for each value on another thread; what is set around the function is of one context."""
+            context, values = copy_context(), stream(*arguments)
+            try:
+                while True:
+                    yield context.run(next, values)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise gr.Error(sentence_for(error), print_exception=False) from None
+            finally:
+                context.run(values.close)
+
+        return with_request(function, stream_in_one_context if inspect.isgeneratorfunction(function) else answer)
+
+    def application(self, root_path: str, editable: bool) -> FastAPI:
+        """Gradio's application with these endpoints, without its page."""
+        with gr.Blocks(analytics_enabled=False, delete_cache=(60, UPLOAD_LIFETIME)) as blocks:
+            for name in self.functions:
+                seen = "public" if name in self.public else "undocumented"
+                served = self.served(name)
+                kind = getattr(self.functions[name], "one_at_a_time", None)
+                limits = {"concurrency_limit": 1, "concurrency_id": kind} if kind else {"concurrency_limit": None}
+                gr.api(served, api_name=name, api_visibility=seen, **limits)
+        blocks.queue(api_open=False)
+        # its own rules for other origins do not apply where there are rules already: those of the server
+        app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
+        gr.mount_gradio_app(
+            app,
+            blocks,
+            path="/",
+            root_path=root_path,
+            footer_links=[],
+            run_history=False,
+            ssr_mode=False,
+            show_error=False,
+            enable_monitoring=False,
+            pwa=False,
+            allowed_paths=[],
+            max_file_size=MAX_EDITOR_UPLOAD if editable else MAX_FILE,
+            mcp_server=False,
+        )
+        return app
+
+
+def with_request(function: Callable, served: Callable) -> Callable:
+    """`served` with the name, the types and the docstring of a function, and a last parameter for the request."""
+    signature = inspect.signature(function)
+    request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request)
+    served.__name__, served.__doc__ = function.__name__, function.__doc__
+    served.__annotations__ = get_type_hints(function) | {"request": gr.Request}
+    parameters = [*signature.parameters.values(), request.replace(default=None)]
+    served.__signature__ = signature.replace(parameters=parameters)
+    return served
+
+
+def upload_folder() -> Path:
+    """Where Gradio keeps uploads."""
+    return Path(os.environ["GRADIO_TEMP_DIR"]).resolve()
+
+
+DEFAULTS = inspect.Parameter.empty
+
+
+def completed(function: Callable, arguments: Any) -> list[Any] | None:
+    """The arguments of a call, in order or by name, with the defaults of those that were left out; None where they do
+    not fit."""
+    parameters = inspect.signature(function).parameters
+    if isinstance(arguments, dict):
+        if arguments.keys() - parameters.keys():
+            return None
+        whole = [arguments.get(name, parameter.default) for name, parameter in parameters.items()]
+    elif isinstance(arguments, list) and len(arguments) <= len(parameters):
+        rest = [*parameters.values()][len(arguments) :]
+        whole = [*arguments, *(parameter.default for parameter in rest)]
+    else:
+        return None
+    return None if any(value is DEFAULTS for value in whole) else whole

@@ -1,2 +1,0 @@
-const draw = sentences => !sentences ? []
-  : [node('div', {class: 'map-note', 'data-announced': ''}, ...sentences.map(words => node('p', {}, words)))];
