@@ -55,15 +55,12 @@ class NamesFile(BaseModel):
 
     model_config = EXACT
     prefixes: Annotated[
-        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]],
-        Field(max_length=MOST),
+        list[Annotated[str, Field(pattern=r"^\d{1,5}(\.\d{1,5})*$", max_length=400)]], Field(max_length=MOST)
     ]
     words: list[Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=WORDS)]]
     fits: list[Annotated[int, Field(ge=0)]]
     checked: list[Annotated[int, Field(ge=0)]]
-    pictures: list[
-        Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]
-    ]
+    pictures: list[Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=PICTURES)]]
 
 
 def code_names(profiles: Profiles, forced: bool) -> dict[Pattern, CodeName]:
@@ -114,14 +111,10 @@ def save_names(names: Names, folder: Path) -> None:
 
 def load_names(folder: Path) -> dict[Pattern, CodeName]:
     """Read names.json. Raises UserError for a damaged file."""
-    with damage_explained(
-        f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"
-    ):
+    with damage_explained(f"the names of codes in {folder} cannot be read", f"make them again: {COMMAND}"):
         columns = read_json(folder / FILE, NamesFile)
         return {
-            tuple(map(int, prefix.split("."))): CodeName(
-                tuple(words), fits, checked, tuple(pictures)
-            )
+            tuple(map(int, prefix.split("."))): CodeName(tuple(words), fits, checked, tuple(pictures))
             for prefix, words, fits, checked, pictures in zip(*dict(columns).values(), strict=True)
         }
 
@@ -178,7 +171,5 @@ class CodeNamer:
     def labels(self) -> dict[str, str]:
         """All names by prefix, such as 0.17; the first code by its modality if it is one."""
         modalities = {str(int(modality)): modality.name.capitalize() for modality in Modality}
-        given = {
-            format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()
-        }
+        given = {format_pattern(prefix, "."): name.label for prefix, name in (self.names or {}).items()}
         return given | (modalities if self.forced else {})

@@ -189,9 +189,7 @@ class WordFits:
         counts, least = np.asarray(fits.sum(0)).ravel(), max(few, MIN_SHARE * len(rows))
         weights = self.weights(counts, len(rows))
         likely = np.where(counts >= least, weights, 0)
-        best = [
-            place for place in largest(likely, WORDS) if likely[place] >= MIN_WEIGHT * likely.max()
-        ]
+        best = [place for place in largest(likely, WORDS) if likely[place] >= MIN_WEIGHT * likely.max()]
         if not best:
             parts = largest(np.where(counts >= max(few, PART * len(rows)), weights, 0), TRIED)
             best = together(fits[:, parts].toarray() > 0, parts, least)
@@ -217,9 +215,7 @@ class WordFits:
         """The words that set the items at these rows apart from all, most telling first."""
         counts = np.asarray(self.of(rows).sum(0)).ravel()
         weights = np.where(counts >= min(MIN_ITEMS, len(rows)), self.weights(counts, len(rows)), 0)
-        return [
-            FittingWord(self.words[place], int(counts[place])) for place in largest(weights, most)
-        ]
+        return [FittingWord(self.words[place], int(counts[place])) for place in largest(weights, most)]
 
 
 def together(has: np.ndarray, places: Sequence[int], least: float) -> list[int]:
@@ -275,14 +271,8 @@ def common_words() -> list[str]:
     import open_clip  # here: it takes seconds, and most collections have words of their own
 
     ends = "</w>"
-    words = (
-        token.removesuffix(ends)
-        for token in open_clip.SimpleTokenizer().encoder
-        if token.endswith(ends)
-    )
-    telling = (
-        word for word in words if len(word) > 3 and word.isalpha() and word not in STOP_WORDS
-    )
+    words = (token.removesuffix(ends) for token in open_clip.SimpleTokenizer().encoder if token.endswith(ends))
+    telling = (word for word in words if len(word) > 3 and word.isalpha() and word not in STOP_WORDS)
     return list(islice(filter(str.isascii, telling), MOST_WORDS))
 
 
@@ -311,6 +301,4 @@ def kind_centers(index: Index) -> np.ndarray:
     for start in range(0, index.n, BLOCK):
         kind = np.eye(kinds, dtype=np.float32)[index.modalities[start : start + BLOCK]]
         sums += kind.T @ np.asarray(index.embeddings[start : start + BLOCK], dtype=np.float32)
-    return (sums / np.maximum(np.bincount(index.modalities, minlength=kinds), 1)[:, None]).astype(
-        np.float32
-    )
+    return (sums / np.maximum(np.bincount(index.modalities, minlength=kinds), 1)[:, None]).astype(np.float32)

@@ -10,7 +10,7 @@ the ids as `erasing`, and the next change of the index, also after a kill, begin
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -29,15 +29,7 @@ from genius.schema import Item
 
 COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
 VECTORS = "vectors"  # preset of a run of vectors that somebody else made
-KEPT = (
-    "features",
-    "towers",
-    "indexing",
-    "adding",
-    "vectors",
-    "own",
-    "without-contrast",
-)  # by training, to go on later
+KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
 FILE_OF_NAMES, MAP = "names.json", "map.json"  # see explore
 KEYS, PLACES, REGIONS = "keys.npy", "places.npy", "regions.npy"  # of a map
 Change = Callable[[Path], None]  # fills the folder of a part
@@ -51,19 +43,14 @@ def erase(run: Run) -> None:
     left = "the items are gone from the index, but not yet from all files of the run; change it again to go on"
     with disk_errors_explained(run.path, left):
         for root in run.path.glob(f"{COLLECTIONS}/*"):
-            if TEMPORARY.fullmatch(
-                root.name
-            ):  # a killed process was building it, or another one is
+            if TEMPORARY.fullmatch(root.name):  # a killed process was building it, or another one is
                 with deletion_lock(root) as free:
                     if free:
                         remove_folder(root)
             elif (root / "cand_pool").exists():
                 erase_candidates(root, ids)
         for name in KEPT:
-            with (
-                suppress(UserError),
-                write_lock(run.path / name),
-            ):  # else a training goes on, and deletes it at its end
+            with suppress(UserError), write_lock(run.path / name):  # else a training goes on, and deletes it at its end
                 remove_folder(run.path / name)
         run.record(erasing=[])
 
@@ -85,10 +72,7 @@ def erase_mentions(run: Run, index: Index, rows: np.ndarray) -> None:
 
     if run.manifest.get("preset") == VECTORS:  # which has no copy of its items
         vectors = index.embeddings[rows]
-        remember(
-            run.path / COLLECTIONS,
-            (vector_content(*each) for each in zip(vectors, items, strict=True)),
-        )
+        remember(run.path / COLLECTIONS, (vector_content(*each) for each in zip(vectors, items, strict=True)))
     _change(run, "names", partial(_names, ids, is_said))
     _change(run, "maps", partial(_maps, ids, is_said))
 

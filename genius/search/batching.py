@@ -3,8 +3,8 @@
 Callers on any thread hand over queries and block until these are answered. One thread does all the work, so the models
 need no lock and the device holds one batch at a time.
 
-- *Turns.* Callers say who asks (`asker`). The client goes first that was served longest ago, so one who asks a lot delays
-  nobody else; a request whose asker no longer listens comes after all others.
+- *Turns.* Callers say who asks (`asker`). The client goes first that was served longest ago, so one who asks a lot
+  delays nobody else; a request whose asker no longer listens comes after all others.
 - *Batches.* The first request goes together with every other waiting request for the same work with equal options that
   still fits. A lone request is never delayed for batching. After a batch of several requests the thread
   pauses for a millisecond, so that callers who ask again at once join those who waited: without it eight such callers

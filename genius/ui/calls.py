@@ -1,8 +1,8 @@
 """The calls of the public endpoints of a run: how many may wait, who asks, and when each is answered.
 
-A call is accepted by its POST, answered by its function, and delivered when its client has read the stream of its answer.
-`Calls` knows each from its first moment to its last, so that the limits, the metrics and the end of the server rest on
-our own account of them.
+A call is accepted by its POST, answered by its function, and delivered when its client has read the stream of its
+answer. `Calls` knows each from its first moment to its last, so that the limits, the metrics and the end of the server
+rest on our own account of them.
 """
 
 import time

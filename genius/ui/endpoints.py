@@ -41,12 +41,7 @@ class Endpoints:
     """
 
     def __init__(
-        self,
-        public: Sequence[Callable],
-        page: Sequence[Callable],
-        engine: Engine,
-        record: Recorder,
-        most: int = 64,
+        self, public: Sequence[Callable], page: Sequence[Callable], engine: Engine, record: Recorder, most: int = 64
     ):
         self.public = {function.__name__: function for function in public}
         self.functions = self.public | {function.__name__: function for function in page}

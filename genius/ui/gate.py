@@ -1,7 +1,7 @@
 """What of Gradio's application is open, and how a call gets in.
 
-Only the addresses that `gradio_client` and the page need are open; all else that Gradio serves, its page too, is answered
-with 404 before Gradio sees it.
+Only the addresses that `gradio_client` and the page need are open; all else that Gradio serves, its page too, is
+answered with 404 before Gradio sees it.
 """
 
 import json
@@ -42,7 +42,9 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
-        known = POSTS.fullmatch(path) if method == "POST" else GETS.fullmatch(path) if method in ("GET", "HEAD") else None
+        known = (
+            POSTS.fullmatch(path) if method == "POST" else GETS.fullmatch(path) if method in ("GET", "HEAD") else None
+        )
         if known is None:
             return await self.refuse(404, NO_ADDRESS, scope, receive, send)
         parts = known.groupdict()

@@ -1,10 +1,11 @@
 """Who is signed in: names and passwords, and the cookie of a browser or program that gave them.
 
-All runs of a server share their logins. A signed-in visitor is known by a random token in a cookie; an agent sends HTTP's
-basic login with each request.
+All runs of a server share their logins. A signed-in visitor is known by a random token in a cookie; an agent sends
+HTTP's basic login with each request.
 """
 
 import base64
+import contextlib
 import html
 import secrets
 from collections.abc import Mapping
@@ -52,10 +53,8 @@ class Login:
     async def sign_in(self, request: Request) -> Response:
         """The answer to a form with username and password: a cookie; for a browser, the way to the page."""
         fields = {}
-        try:
+        with contextlib.suppress(ValueError):
             fields = {key: values[0] for key, values in parse_qs((await request.body()).decode()).items()}
-        except ValueError:
-            pass
         name, reads_page = fields.get("username", ""), "text/html" in request.headers.get("accept", "")
         if not self.knows(name, fields.get("password", "")):
             return self.page(WRONG, 400) if reads_page else json_refusal(400, WRONG)

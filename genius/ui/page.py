@@ -27,16 +27,7 @@ from genius.ui.tour.panel import panel as tour
 if TYPE_CHECKING:
     from genius.ui.monitoring import Monitor
 
-PANELS: tuple[Callable[[Context], Panel], ...] = (
-    search,
-    common,
-    codes,
-    map_,
-    compare,
-    reports,
-    collection,
-    tour,
-)
+PANELS: tuple[Callable[[Context], Panel], ...] = (search, common, codes, map_, compare, reports, collection, tour)
 
 
 class Page:
@@ -91,9 +82,7 @@ class Page:
 
         self.endpoints = Endpoints(self.public, self.calls, self.engine, record, most)
         gradio = self.endpoints.application(root_path, editable)
-        routes = [
-            look.look_route(path, function, self.engine) for path, function in self.looks.items()
-        ]
+        routes = [look.look_route(path, function, self.engine) for path, function in self.looks.items()]
         agents: Any = None
         if mcp:
             from genius.ui.agents import Agents  # needs the extra `mcp`

@@ -59,11 +59,7 @@ class Runs:
     """
 
     def __init__(
-        self,
-        runs: Sequence[HostedRun],
-        mount: Callable[[Page, str, str], Starlette],
-        monitor: Monitor,
-        login: Login,
+        self, runs: Sequence[HostedRun], mount: Callable[[Page, str, str], Starlette], monitor: Monitor, login: Login
     ):
         self.runs, self.mount, self.monitor, self.login = {run.name: run for run in runs}, mount, monitor, login
         self.files = PageFiles()

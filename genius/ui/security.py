@@ -1,8 +1,8 @@
 """Who may open and change the page, and what the server refuses before Gradio sees it.
 
-Gradio reads requests of any size and answers any origin and any name. `Guard` stands before all of it: it limits the size
-of a request and what a client uploads, checks the Host and Origin headers, and slows down logins. This module is free of
-Gradio, so that wrong arguments of the command line are reported before anything slow is loaded.
+Gradio reads requests of any size and answers any origin and any name. `Guard` stands before all of it: it limits the
+size of a request and what a client uploads, checks the Host and Origin headers, and slows down logins. This module is
+free of Gradio, so that wrong arguments of the command line are reported before anything slow is loaded.
 """
 
 import logging

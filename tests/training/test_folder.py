@@ -32,7 +32,7 @@ from tests.collections.samples import write_source
 from tests.index.test_removal import holders
 from tests.search.tiny import DIM, tiny_decoder, tiny_encoder, tiny_fusion, tiny_quantizer
 from tests.training.tiny import Killed, die, lay_out_by_principal_components
-from training import block_index, folder, maps, own_models, presets, pseudo_queries, reader
+from training import block_index, folder, own_models, presets, pseudo_queries, reader
 from training.folder import main
 from training.presets import LINKED, SMALL, settings_for
 from training.requests import Phrasing

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from genius.ui.common.context import ServedRun
 from genius.ui.calls import QUEUE_FULL
+from genius.ui.common.context import ServedRun
 from genius.ui.page import build
 from genius.ui.security import MAX_FAILED_LOGINS
 from tests.ui.fake_engine import FakeEngine

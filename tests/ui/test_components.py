@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from genius.ui.common.components import LARGEST_SIDE, UI_FOLDER, Panel, UploadCache, UploadedImage, part_of, target_of
 from gradio.data_classes import ImageData
 from PIL import Image
 
@@ -13,7 +14,6 @@ from genius.errors import UserError
 from genius.explore.code_names import CodeName
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.components import LARGEST_SIDE, UI_FOLDER, Panel, UploadCache, UploadedImage, part_of, target_of
 from genius.ui.common.context import Context, ServedRun, Shared, pictures
 from genius.ui.common.figures import escaped
 from genius.ui.common.item_card import ItemCard

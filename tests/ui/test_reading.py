@@ -4,11 +4,11 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
+from genius.ui.search.layout import search_tab
 
 from genius.schema import Reading
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
-from genius.ui.search.layout import search_tab
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_search import SETTINGS, address, found
 from tests.ui.tiny_page import callback

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
+from genius.ui.search.history import MAX_ENTRIES, Asked, read_entries
+from genius.ui.search.layout import search_tab
+from genius.ui.search.newest import Newest, if_still_shown, newest_only
 from PIL import Image
 
 from genius.errors import UserError
 from genius.schema import Modality, SearchOptions
 from genius.ui.common.about import About
 from genius.ui.common.context import Context, ServedRun, Shared
-from genius.ui.search.callbacks import SearchCallbacks, SearchOutputs
-from genius.ui.search.history import MAX_ENTRIES, Asked, read_entries
-from genius.ui.search.layout import search_tab
-from genius.ui.search.newest import Newest, if_still_shown, newest_only
 from tests.ui.fake_engine import EXAMPLES, FakeEngine
 from tests.ui.tiny_page import callback
 from tests.waiting import WAIT

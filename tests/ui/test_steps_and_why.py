@@ -6,19 +6,19 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from genius.ui.common.components import Panel
+from genius.ui.search.blend import blend_panel
+from genius.ui.search.callbacks import SearchCallbacks
+from genius.ui.search.newest import Newest
 
 from genius.errors import UserError
 from genius.explore.code_names import CodeNamer
 from genius.index import update
 from genius.schema import Query, SearchOptions
 from genius.search.engine import Engine
-from genius.ui.common.components import Panel
 from genius.ui.common.context import Context, LastQuery, ServedRun, Shared
 from genius.ui.common.formatting import item_label
 from genius.ui.search import strip as of_strip
-from genius.ui.search.blend import blend_panel
-from genius.ui.search.callbacks import SearchCallbacks
-from genius.ui.search.newest import Newest
 from genius.ui.search.strip import STALE_STEP, branch, follow, strip_panel
 from genius.ui.search.why import why_panel
 from tests.search.tiny import LEVELS, publish_tiny_run

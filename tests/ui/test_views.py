@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from genius.ui.compare.callbacks import comparison_view
+from genius.ui.search.history import SearchRequest
 from PIL import Image
 
 from genius.collections.images import open_image
@@ -20,10 +22,8 @@ from genius.index.update import Removed
 from genius.schema import GeneratedID, Hit, Item, LevelTrace, Modality, Query, Reading, SearchOptions, SearchResult
 from genius.ui.collection import view as collection_view
 from genius.ui.common.formatting import number
-from genius.ui.compare.callbacks import comparison_view
 from genius.ui.search import strip as strip_view
 from genius.ui.search import view, why
-from genius.ui.search.history import SearchRequest
 from tests.ui.golden import check_golden
 
 # Search

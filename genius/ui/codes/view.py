@@ -30,10 +30,7 @@ def naming_view(naming: Naming) -> dict[str, Any]:
     if naming.checked < MIN_ITEMS:
         return {"label": "", "checked": ""}
     fits = f"fits {naming.fits:,} of {naming.checked:,}" if naming.words else ""
-    return {
-        "label": naming.label,
-        "checked": fits or f"no word fits most of {naming.checked:,} items",
-    }
+    return {"label": naming.label, "checked": fits or f"no word fits most of {naming.checked:,} items"}
 
 
 def level_name(level: int, forced: bool) -> str:
@@ -49,23 +46,14 @@ def code_name(code: int | None, level: int, forced: bool) -> str:
 
 
 def pattern_summary(
-    pattern: Pattern,
-    overview: Overview,
-    total: int,
-    forced: bool,
-    naming: Naming,
-    around: Relatives,
+    pattern: Pattern, overview: Overview, total: int, forced: bool, naming: Naming, around: Relatives
 ) -> dict[str, Any]:
     """The open pattern: breadcrumbs, name, number of items, modalities, use of the next level, the
     codes around it.
     """
     crumbs = [{"name": "all", "key": "", "open": False}]
     crumbs += [
-        {
-            "name": code_name(code, level, forced),
-            "key": key_of(trimmed(pattern[: level + 1])),
-            "open": code is None,
-        }
+        {"name": code_name(code, level, forced), "key": key_of(trimmed(pattern[: level + 1])), "open": code is None}
         for level, code in enumerate(pattern)
     ]
     needs_name = len(pattern) > int(forced)
@@ -111,13 +99,7 @@ def _next_level_sentence(overview: Overview) -> str:
     used, perplexity = overview.next_level["used"], overview.next_level["perplexity"]
     if used == 1:
         return "All have the same next code."
-    sizes = (
-        "most of them small"
-        if perplexity < used / 2
-        else "of similar size"
-        if perplexity > 0.8 * used
-        else ""
-    )
+    sizes = "most of them small" if perplexity < used / 2 else "of similar size" if perplexity > 0.8 * used else ""
     return f"The next code splits them into {used:,} groups{', ' * bool(sizes)}{sizes}."
 
 
@@ -157,18 +139,12 @@ def meaning_view(meaning: Meaning) -> dict[str, Any]:
     }
 
 
-def nearness_view(
-    nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int
-) -> dict[str, Any] | None:
+def nearness_view(nearness: Nearness, tiles: Mapping[int, Mapping[str, Any]], total: int) -> dict[str, Any] | None:
     """Typical and borderline items; None for a single item. tiles: by row."""
     if len(nearness.typical) < 2:
         return None
     sampled = nearness.sampled < total
-    sample = (
-        f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}"
-        if sampled
-        else ""
-    )
+    sample = f"; based on an even sample of {nearness.sampled:,} of {count(total, 'item')}" if sampled else ""
 
     def group(title: str, note: str, pairs: Iterable[tuple[int, float]]) -> dict[str, Any]:
         return {
@@ -177,26 +153,14 @@ def nearness_view(
             "tiles": [{**tiles[row], "figure": number(cosine, 3)} for row, cosine in pairs],
         }
 
-    groups = [
-        group(
-            "Typical",
-            "nearest to the average of its items, with their similarity",
-            nearness.typical,
-        )
-    ]
+    groups = [group("Typical", "nearest to the average of its items, with their similarity", nearness.typical)]
     if nearness.borderline:
-        groups.append(
-            group("Borderline", f"farthest from that average{sample}", nearness.borderline)
-        )
+        groups.append(group("Borderline", f"farthest from that average{sample}", nearness.borderline))
     return {"groups": groups}
 
 
 def next_codes(
-    codes: Sequence[int],
-    counts: Sequence[int],
-    pattern: Pattern,
-    forced: bool,
-    describe: Callable[[Pattern], dict],
+    codes: Sequence[int], counts: Sequence[int], pattern: Pattern, forced: bool, describe: Callable[[Pattern], dict]
 ) -> dict[str, Any] | None:
     """The codes that follow a pattern, largest first. describe: what is known of one."""
     if not len(codes):
@@ -239,9 +203,7 @@ def found_view(title: str, note: str, codes: Sequence[FoundCode], tiles: Tiles) 
     }
 
 
-def guess_view(
-    steps: Sequence[Group], codes: Sequence[int], forced: bool, tiles: Tiles
-) -> list[dict[str, Any]]:
+def guess_view(steps: Sequence[Group], codes: Sequence[int], forced: bool, tiles: Tiles) -> list[dict[str, Any]]:
     """The steps of guessing a picture from its codes."""
     return [
         {
@@ -263,9 +225,7 @@ def guess_title(level: int, forced: bool) -> str:
     return f"{title}: the kind" if forced and level == 1 else title
 
 
-def groups_view(
-    groups: Sequence[Group], level: int, forced: bool, tiles: Tiles
-) -> list[dict[str, Any]]:
+def groups_view(groups: Sequence[Group], level: int, forced: bool, tiles: Tiles) -> list[dict[str, Any]]:
     """Groups of items that differ in the code at this level."""
     return [
         {
@@ -281,9 +241,7 @@ def groups_view(
     ]
 
 
-def health_view(
-    health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool
-) -> dict[str, Any]:
+def health_view(health: Mapping[str, Any], buckets: Sequence[tuple[int, int]], forced: bool) -> dict[str, Any]:
     """Use of each level, and how many items share an ID. health: as `table_health` gives it.
     buckets: (items per ID, number of IDs)."""
     levels = [
@@ -297,10 +255,7 @@ def health_view(
         for level in health["levels"]
     ]
     shares = [(size, ids, size * ids / health["items"]) for size, ids in buckets]
-    shared_ids = [
-        cells(count(size, "item"), f"{ids:,}", (percent(share), share))
-        for size, ids, share in shares
-    ]
+    shared_ids = [cells(count(size, "item"), f"{ids:,}", (percent(share), share)) for size, ids, share in shares]
     of_levels = table(
         "Levels",
         ["level", "codes", "used", "unused", "effective codes"],

@@ -67,15 +67,10 @@ class RunFacts:
             "facts": [*facts, f"computed on {engine.device}"],
             "items": index.n,
             "about": about_view(served.about, items),
-            "examples": [
-                example_card(example, number) for number, example in enumerate(served.examples)
-            ],
+            "examples": [example_card(example, number) for number, example in enumerate(served.examples)],
             "targets": [{"name": label, "value": value} for label, value in present_targets(index)],
             "instructions": formatting.suggest_instructions(index.instructions, None),
-            "asks": {
-                modality.name.lower(): self.asks(index, modality)
-                for modality in (Modality.IMAGE, Modality.PAIR)
-            },
+            "asks": {modality.name.lower(): self.asks(index, modality) for modality in (Modality.IMAGE, Modality.PAIR)},
             "settings": setting_defaults(engine),
             "editable": served.editable,
             "copies": served.copies is not None,

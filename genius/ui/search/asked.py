@@ -46,9 +46,7 @@ class Asked:
     def read(cls, sent: Any, defaults: Mapping[str, Any]) -> Self:
         """Of what a browser sends, texts of bounded length; nothing of what is no search."""
         fields = sent if isinstance(sent, dict) else {}
-        texts = {
-            name: str(value)[: MAX_TEXT + 1] for name, value in fields.items() if value is not None
-        }
+        texts = {name: str(value)[: MAX_TEXT + 1] for name, value in fields.items() if value is not None}
         asked = {name: texts[name] for name in TEXTS if name in texts}
         settings = tuple((name, texts[name]) for name in defaults if name in texts)
         return cls(**asked, part=fields.get("part"), settings=settings)

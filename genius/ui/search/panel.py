@@ -85,24 +85,14 @@ class Search:
         first = answers[0]
         if len(answers) > 1:
             summary = view.summaries([answer.result for answer in answers], request.example)
-            columns = [
-                view.column(answer.result, answer.query, answer.options, self.forced)
-                for answer in answers
-            ]
+            columns = [view.column(answer.result, answer.query, answer.options, self.forced) for answer in answers]
             generated = None
         else:
             weight = first.options.decoder_weight
             summary = view.summary(
-                first.result,
-                request,
-                first.options.modality,
-                self.forced,
-                weight,
-                self.engine.index.n,
+                first.result, request, first.options.modality, self.forced, weight, self.engine.index.n
             )
-            summary["notes"] = self.context.notes(
-                request.query, first.result, first.options.added
-            )
+            summary["notes"] = self.context.notes(request.query, first.result, first.options.added)
             columns = [view.cards(first.result, first.result.order != "score", request.row)]
             generated = view.generated(first.result, weight)
         picture = request.item or request.asked.picture
@@ -125,9 +115,7 @@ class Search:
             "version": first.version,
         }
 
-    def steps(
-        self, search: dict, column: int = 0, rank: int = 0, branches: list | None = None
-    ) -> dict:
+    def steps(self, search: dict, column: int = 0, rank: int = 0, branches: list | None = None) -> dict:
         """How an ID narrows down the collection.
 
         rank: of the result whose ID it is; 0: the best generated one. branches: codes that are
@@ -162,10 +150,7 @@ class Search:
         answers[0].check_version(index)
         rows = {hit.row for answer in answers for hit in answer.result.hits}
         pictures = {row: index.thumbnail(row) for row in rows}
-        strips = [
-            follow(self.namer, answers, place, initial_rank(answer))
-            for place, answer in enumerate(answers)
-        ]
+        strips = [follow(self.namer, answers, place, initial_rank(answer)) for place, answer in enumerate(answers)]
         inline = {
             str(row): formatting.data_uri(picture)
             for strip in strips
@@ -176,9 +161,7 @@ class Search:
         for strip in filter(None, strips):
             for row, item in strip["items"].items():
                 item["picture"] = inline.get(row)
-        text = saved_page(
-            answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels()
-        )
+        text = saved_page(answers, self.served.name, pictures, datetime.now(), strips, self.namer.labels())
         return {"name": FILE_NAME, "type": "text/html;charset=utf-8", "text": text}
 
     def blend(self, search: dict, id: str, column: int = 0) -> dict:
@@ -198,10 +181,7 @@ class Search:
             "item": row,
             "steps": blend_steps(results, ids, hit.codes),
             "strips": blend_strips(ends, self.forced),
-            "items": {
-                str(at): formatting.item_view(item)
-                for at, item in items_by_row(engine, rows).items()
-            },
+            "items": {str(at): formatting.item_view(item) for at, item in items_by_row(engine, rows).items()},
         }
 
 
@@ -218,19 +198,14 @@ def blend_steps(
             "same": codes == before,
             "rows": [hit.row for hit in result.hits],
         }
-        for weight, result, codes, before in zip(
-            WEIGHTS, results, ids, [None, *ids], strict=False
-        )
+        for weight, result, codes, before in zip(WEIGHTS, results, ids, [None, *ids], strict=False)
     ]
 
 
 def blend_strips(ends: Sequence[Any], forced: bool) -> list[dict[str, Any]]:
     """How the IDs of the query alone and of the result alone narrow down the collection."""
     return [
-        {
-            "name": name,
-            "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in levels],
-        }
+        {"name": name, "columns": [column(end.codes[:level], step, end.items, forced, {}) for level, step in levels]}
         for name, end in zip(("Query", "Result"), ends, strict=False)
         if (levels := [*enumerate(end.steps)])
     ]
@@ -249,7 +224,4 @@ def modality_probabilities(result: SearchResult) -> dict[str, float] | None:
     """Probabilities of the first code; None where it does not stand for a modality."""
     if result.modality_code != "forced":
         return None
-    return {
-        modality.name.lower(): float(result.first_code_probabilities[modality])
-        for modality in Modality
-    }
+    return {modality.name.lower(): float(result.first_code_probabilities[modality]) for modality in Modality}

@@ -89,10 +89,7 @@ class Searches:
         with suppress(UserError):
             if image := item_query(self.engine.index, row_of(self.engine.index, id)).image:
                 return image
-        raise UserError(
-            "The item whose picture you search with has none, or was removed; choose another "
-            "picture."
-        )
+        raise UserError("The item whose picture you search with has none, or was removed; choose another picture.")
 
     def search(self, request: SearchRequest, settings: dict[str, Any]) -> Answers:
         """Search for each query of a request. Raises UserError."""
@@ -110,9 +107,7 @@ class Searches:
         small = query.image and formatting.small_copy(query.image)
         version = self.engine.index.folder.name
         return tuple(
-            LastQuery(
-                request.describe(asked), replace(asked, image=small), options, result, version
-            )
+            LastQuery(request.describe(asked), replace(asked, image=small), options, result, version)
             for asked, result in zip(request.queries, results, strict=True)
         )
 

@@ -34,9 +34,7 @@ MEANING = (
 )
 
 
-def follow(
-    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None
-) -> dict[str, Any] | None:
+def follow(namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None) -> dict[str, Any] | None:
     """The strip for one of the answers; nothing if nothing was traced.
 
     rank: of the result whose ID is shown, or None for the best generated ID. Raises UserError if
@@ -63,11 +61,7 @@ def original_narrowing(
 
 
 def branched(
-    namer: CodeNamer,
-    answers: tuple[LastQuery, ...],
-    column: int,
-    rank: int | None,
-    branches: Sequence[Any],
+    namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: int | None, branches: Sequence[Any]
 ) -> dict[str, Any]:
     """The strip and the results if the search had chosen other codes: [level, code], one after the
     other. Raises UserError for a code that the search did not consider there, or if the collection
@@ -92,10 +86,7 @@ def branched(
         current = current.branched(level, code, after)
         found = what_if_results(result, prefix, after)
     assert original is not None and current is not None
-    return {
-        "strip": strip_data(namer, answers, column, rank, original, current, level),
-        "found": found,
-    }
+    return {"strip": strip_data(namer, answers, column, rank, original, current, level), "found": found}
 
 
 def best_codes(result: SearchResult) -> tuple[int, ...]:
@@ -152,28 +143,20 @@ def typical_rows(namer: CodeNamer, table: CodeTable, current: Narrowing) -> dict
     }
 
 
-def paths(
-    answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool
-) -> list[dict[str, Any]]:
+def paths(answers: tuple[LastQuery, ...], column: int, rank: int | None, is_branch: bool) -> list[dict[str, Any]]:
     """What else may be shown: of several searches each, of a single one the ID of the first result
     and the best one of all; after a what-if the way back.
     """
     if is_branch:
         ends = [("Back to what the search chose", column, rank)]
     elif len(answers) > 1:
-        ends = [
-            (answer.query.instruction, place, initial_rank(answer))
-            for place, answer in enumerate(answers)
-        ]
+        ends = [(answer.query.instruction, place, initial_rank(answer)) for place, answer in enumerate(answers)]
     elif initial_rank(answers[0]):
         ends = [("The ID of result 1", 0, 1), ("The best generated ID", 0, None)]
     else:
         ends = [("The best ID", 0, None)]
     shown = None if is_branch else (column, rank)
-    return [
-        {"name": name, "column": at, "rank": of or 0, "chosen": (at, of) == shown}
-        for name, at, of in ends
-    ]
+    return [{"name": name, "column": at, "rank": of or 0, "chosen": (at, of) == shown} for name, at, of in ends]
 
 
 def initial_rank(answer: LastQuery) -> int | None:
@@ -188,9 +171,7 @@ def items_by_row(engine: Engine, rows: set[int]) -> dict[int, Item]:
     return dict(zip(ordered, engine.index.items(ordered), strict=True))
 
 
-def what_if_results(
-    result: SearchResult, prefix: tuple[int, ...], after: Narrowing
-) -> dict[str, Any]:
+def what_if_results(result: SearchResult, prefix: tuple[int, ...], after: Narrowing) -> dict[str, Any]:
     """The results of a what-if, as tiles."""
     beginning = " · ".join(map(str, prefix))
     possible = count(after.steps[len(prefix) - 1].chosen.items, "item")

@@ -30,9 +30,7 @@ class Explainer:
     def __init__(self, context: Context):
         self.engine, self.namer = context.engine, context.namer
         forced = self.engine.first_code_is_modality
-        self.first_codes = [
-            MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality
-        ]
+        self.first_codes = [MODALITY_NAMES[modality] if forced else str(int(modality)) for modality in Modality]
 
     def explained(self, answer: LastQuery, hit: Hit) -> dict[str, Any]:
         """A result in words, as a tree and as a table of it. Raises UserError if it was removed."""
@@ -46,9 +44,7 @@ class Explainer:
         whole = beam_tree(result.trace)
         (rank,) = dense_ranks(engine.index.embeddings, answer.result.embedding, np.array([row]))
         reason = explain(hit, whole, engine.index.n, int(rank))
-        told = explanation(
-            reason, whole, len(result.generated), answer.result, self.first_codes
-        )
+        told = explanation(reason, whole, len(result.generated), answer.result, self.first_codes)
         tree = whole.best(PATHS, hit.codes)
         figure = base_layout(beam_figure(tree, hit.codes, self.first_codes))
         return told | {

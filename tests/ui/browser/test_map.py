@@ -42,9 +42,7 @@ def drawn(page):
 
 def chosen(page, title, items=None):
     """What is chosen has this title, and so many items."""
-    page.locator(
-        "#map-panel h2", has_text=re.compile(f"^{re.escape(title)} {items or ''}")
-    ).wait_for()
+    page.locator("#map-panel h2", has_text=re.compile(f"^{re.escape(title)} {items or ''}")).wait_for()
 
 
 def parameters(page):
@@ -84,9 +82,7 @@ def test_an_area_that_is_drawn_is_chosen(opened):
     page = opened()
     page.get_by_role("button", name="Choose by drawing around").click()
     box = page.locator("#map-stage").bounding_box()
-    for place, (x, y) in enumerate(
-        [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.1)]
-    ):
+    for place, (x, y) in enumerate([(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.1)]):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
         if not place:
             page.mouse.down()
@@ -99,9 +95,7 @@ def test_a_point_opens_its_card_and_the_way_back(opened, served):
     page = opened("/?tab=map&items=0:4")
     chosen(page, "one item", "1 item")
     page.wait_for_function("!document.querySelector('.map-drawn').style.transform")
-    page.locator("#map-panel").get_by_role("button").filter(
-        has_text=re.compile(r"\w")
-    ).last.wait_for()
+    page.locator("#map-panel").get_by_role("button").filter(has_text=re.compile(r"\w")).last.wait_for()
     page.locator("#map-panel .map-text, #map-panel .tile").first.click()
     page.locator("#map-panel .itemcard").wait_for()
     page.locator("#map-back").click()
@@ -110,9 +104,7 @@ def test_a_point_opens_its_card_and_the_way_back(opened, served):
 
 def test_fewer_codes_leave_fewer_places_and_say_what_moved(opened):
     page = opened()
-    page.locator("#map-keep label", has_text="9 codes").or_(
-        page.locator("#map-keep label").nth(1)
-    ).first.click()
+    page.locator("#map-keep label", has_text="9 codes").or_(page.locator("#map-keep label").nth(1)).first.click()
     page.locator("#map-keep .sentence", has_text=f"on {FEW} places").wait_for()
     page.locator(".map-moved", has_text="red mug now among boat").wait_for()
     page.locator(".map-moved button").first.click()
