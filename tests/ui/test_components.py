@@ -1,65 +1,49 @@
-"""What several tabs use: panels, uploads, figures, cards, and how things are written."""
+"""What several tabs use: scripts, uploads, and how things are written."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import gradio as gr
 import pytest
-from genius.ui.common.components import LARGEST_SIDE, UI_FOLDER, Panel, UploadCache, UploadedImage, part_of, target_of
-from gradio.data_classes import ImageData
 from PIL import Image
 
 from genius.errors import UserError
 from genius.explore.code_names import CodeName
 from genius.schema import Item, Modality
 from genius.ui.common import formatting
-from genius.ui.common.context import Context, ServedRun, Shared, pictures
+from genius.ui.common.context import Context, ServedRun
 from genius.ui.common.figures import escaped
-from genius.ui.common.item_card import ItemCard
-from tests.ui.fake_engine import FakeEngine
+from genius.ui.common.panel import RunFacts, pictures
+from genius.ui.common.queries import LARGEST_SIDE, UploadCache, part_of, target_of, upload_path
+from genius.ui.files import STATIC
+from tests.ui.fake_engine import FakeEngine, FakeIndex
+from tests.ui.test_collection import uploaded
 from tests.waiting import wait_until
 
-SCRIPTS = [file for file in sorted(UI_FOLDER.glob("*/*.js")) if "const draw = " in file.read_text(encoding="utf-8")]
+
+@pytest.mark.parametrize("script", sorted(str(file.relative_to(STATIC)) for file in STATIC.rglob("*.js")))
+def test_no_script_writes_markup_or_runs_text(script):
+    text = (STATIC / script).read_text(encoding="utf-8")
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        assert forbidden not in text
 
 
-@pytest.mark.parametrize("script", [str(file.relative_to(UI_FOLDER)) for file in SCRIPTS])
-def test_no_panel_interpolates_data_or_writes_markup(script):
-    panel = Panel("name", script)
-    assert panel.html_template == '<div class="panel"></div>'
-    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
-        assert forbidden not in panel.js_on_load
-
-
-def test_a_panel_hands_data_over_as_json_text_that_the_page_does_not_translate():
-    data = {"text": "${alert(1)}<script> – __i18n__{"}
-    sent = Panel("cards", "search/cards.js").postprocess(data)
-    assert json.loads(sent) == data and "__i18n__" not in sent
-    assert Panel("cards", "search/cards.js").postprocess(None) is None
-
-
-def test_the_style_and_scripts_name_no_other_host():
-    for file in [*UI_FOLDER.glob("*/*.js"), *UI_FOLDER.glob("*/*.css")]:
-        text = file.read_text(encoding="utf-8")
+def test_the_page_names_no_other_host():
+    for file in STATIC.rglob("*.*"):
+        text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http:" not in text and "https:" not in text and "@import" not in text, file.name
 
 
-def test_an_upload_is_handed_over_unopened(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
-    (tmp_path / "bomb.png").write_text("no picture at all")
-    path = str(tmp_path / "bomb.png")
-    assert UploadedImage().preprocess(ImageData(path=path, url="/file=bomb.png")) == path
-    assert UploadedImage().preprocess(None) is None
-
-
-@pytest.mark.parametrize("path", ["cat.png", "uploads/../cat.png", "uploads/link.png", None])
-def test_what_is_no_upload_is_refused(tmp_path, monkeypatch, path):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
-    (tmp_path / "uploads").mkdir()
-    (tmp_path / "uploads" / "link.png").symlink_to("/etc/hostname")
-    payload = ImageData(url="data:image/png;base64,AAAA") if path is None else ImageData(path=str(tmp_path / path))
+def test_what_is_no_upload_is_refused(served, photo, tmp_path):
+    upload = Path(uploaded(served, photo)["path"])
+    (link := upload.with_name("link.png")).symlink_to("/etc/hostname")
+    for path in ("cat.png", str(tmp_path / "cat.png"), str(upload.parent / "../../../etc/hostname"), str(link), None):
+        with pytest.raises(UserError, match="Upload the picture as a file"):
+            upload_path({"path": path})
     with pytest.raises(UserError, match="Upload the picture as a file"):
-        UploadedImage().preprocess(payload)
+        upload_path({"path": str(upload), "url": "data:image/png;base64,AAAA"})
+    assert upload_path({"path": str(upload), "url": "/file=photo.jpg"}) == str(upload)
+    with pytest.raises(UserError, match="no longer kept"):
+        upload_path({"path": str(upload.with_name("gone.jpg"))})
 
 
 def test_an_upload_is_decoded_once_and_bounded(tmp_path, photo):
@@ -103,31 +87,17 @@ def test_data_in_a_hover_names_no_value():
     assert escaped("100%{x}") == "100%&#123;x}"
 
 
-@pytest.fixture(scope="module")
-def engine():
-    return FakeEngine()
-
-
-def test_gradio_can_copy_a_card_that_a_callback_skips(engine):
-    with gr.Blocks() as blocks:
-        with gr.Tabs() as tabs:
-            pass
-        card = ItemCard("card", Context(engine, ServedRun(Path("made-up")), Shared(tabs)))
-    wired = len(blocks.fns)
-    copy = ItemCard(**{**card.constructor_args, "render": False})  # as gr.Blocks.postprocess_data does for gr.skip()
-    assert copy.elem_id == "card" and len(blocks.fns) == wired > 0
-
-
-def test_a_code_has_the_pictures_that_are_stored_with_its_name(engine):
+def test_a_code_has_the_pictures_that_are_stored_with_its_name():
     names = {(0, 17): CodeName(("boat",), 3, 4, ("1:0", "1:300", "9:1"))}  # the last one was removed since
-    found = pictures(SimpleNamespace(name=names.get), engine.index, "0.17")
-    assert found["prefix"] == "0.17" and len(found["pictures"]) == 2
-    assert all(one["picture"].startswith("data:image/webp;base64,") and one["label"] for one in found["pictures"])
+    found = pictures(SimpleNamespace(name=names.get), FakeIndex(), "0.17")
+    assert [one["picture"] for one in found] == ["items/1%3A0/picture", "items/1%3A300/picture"]
+    assert all(one["label"] for one in found)
 
 
-@pytest.mark.parametrize("prefix", [None, 3, "", "0.", "0.x", "../0", "0" * 99, ["0"], "0.17\n"])
-def test_what_is_no_prefix_gets_no_answer(engine, prefix):
-    assert pictures(None, engine.index, prefix) is None
+@pytest.mark.parametrize("prefix", ["", "0.", "0.x", "../0", "0" * 99, "0.17\n", "٣"])
+def test_what_is_no_prefix_is_refused(prefix):
+    with pytest.raises(UserError, match="A prefix is some codes"):
+        RunFacts(Context(FakeEngine(), ServedRun(Path("made-up")))).on_name(prefix)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
-"""A run that reads words: one box, how it was read, and other readings one click away."""
+"""A run that reads words: how they were read, and other readings one click away."""
 
 from pathlib import Path
 
-import gradio as gr
 import pytest
-from genius.ui.search.layout import search_tab
 
 from genius.schema import Reading
 from genius.ui.common.about import About
-from genius.ui.common.context import Context, ServedRun, Shared
+from genius.ui.common.context import Context, ServedRun
+from genius.ui.search.panel import Search
 from tests.ui.fake_engine import FakeEngine
-from tests.ui.test_search import SETTINGS, address, found
-from tests.ui.tiny_page import callback
 
 READ = Reading("similar", {"similar": 0.7, "change": 0.2, "entry": 0.06, "page": 0.04}, "", "cars")
 ABOUT = About(ask=("What is this?", "Similar"), ask_by_text=("Show me a photo of this.",))
@@ -26,41 +23,32 @@ class ReadingEngine(FakeEngine):
         return result
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def engine():
     return ReadingEngine()
 
 
-@pytest.fixture(scope="module")
-def page(engine):
-    with gr.Blocks() as page, gr.Tab("Search", id="search") as tab:
-        search_tab(Context(engine, ServedRun(Path("made-up"), about=ABOUT), Shared(gr.Tabs())), tab)
-    return page
+@pytest.fixture
+def search(engine):
+    return Search(Context(engine, ServedRun(Path("made-up"), about=ABOUT)))
 
 
-def event(**fields):
-    return gr.EventData(None, fields)
-
-
-def test_the_words_go_to_the_engine_alone_and_the_page_says_how_they_were_read(page, engine):
-    shown = found(callback(page, "on_search")("a street without cars", None, None, None, "", *SETTINGS))
+def test_the_words_go_to_the_engine_alone_and_the_page_says_how_they_were_read(search, engine):
+    shown = search.show({"q": "a street without cars"})
     query, _ = engine.queries[-1]
     assert (query.text, query.instruction, query.reading) == ("a street without cars", "", "")
-    assert shown.summary["reading"] == {
+    assert shown["summary"]["reading"] == {
         "name": "Similar pictures",
         "left_out": "cars",
         "others": [{"reading": "change", "name": "The same, changed"}, {"reading": "entry", "name": "What it is"}],
     }
-    assert address(shown) == {"q": "a street without cars"}
 
 
-def test_another_reading_is_asked_for_and_in_the_address(page, engine):
-    shown = found(callback(page, "on_reading")(event(reading="page"), "kites", None, None, None, "", *SETTINGS))
-    assert engine.queries[-1][0].reading == "page" and address(shown) == {"q": "kites", "reading": "page"}
+def test_another_reading_is_asked_for(search, engine):
+    search.show({"q": "kites", "reading": "page"})
+    assert engine.queries[-1][0].reading == "page"
 
 
-def test_a_suggestion_takes_the_place_of_the_words(page, engine):
-    outputs = callback(page, "on_quick")(event(instruction="Similar"), "old words", None, None, "", *SETTINGS)
-    assert outputs[:3] == ("Similar", "", "any") and engine.queries[-1][0].text == "Similar"
-    suggested = callback(page, "on_kind")("pair")[1]
-    assert suggested == {"instructions": ["What is this?", "Similar"]}
+def test_the_picture_of_an_item_is_read_as_more_like_it(search, engine):
+    search.show({"item": "1:300"})
+    assert engine.queries[-1][0].reading == "similar"

@@ -137,7 +137,7 @@ def test_hostile_texts_stay_texts_and_the_file_asks_nothing_of_anyone(origin):
 
 
 def test_hostile_names_and_items_of_the_strip_stay_texts():
-    items = {row: (Item(HOSTILE, Modality.TEXT, HOSTILE), None) for row in ITEMS}
+    items = {row: Item(HOSTILE, Modality.TEXT, HOSTILE) for row in ITEMS}
     strip = strip_view.strip(FOUND, items, True, levels=4)
     page = saved_page([answer()], "my-run", {}, WHEN, [strip], {"2.17": HOSTILE})
     read = Reader(page)

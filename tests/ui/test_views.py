@@ -1,16 +1,12 @@
 """What panels are given to draw: each view once, compared with what it was (golden.py), and what must hold for any."""
 
-import base64
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from genius.ui.compare.callbacks import comparison_view
-from genius.ui.search.history import SearchRequest
 from PIL import Image
 
-from genius.collections.images import open_image
 from genius.examples import Example, TargetedInstruction
 from genius.explore.beam_tree import beam_tree
 from genius.explore.comparison import SYSTEMS, SystemResults, rank_agreement
@@ -22,8 +18,10 @@ from genius.index.update import Removed
 from genius.schema import GeneratedID, Hit, Item, LevelTrace, Modality, Query, Reading, SearchOptions, SearchResult
 from genius.ui.collection import view as collection_view
 from genius.ui.common.formatting import number
+from genius.ui.compare.panel import comparison_view
 from genius.ui.search import strip as strip_view
 from genius.ui.search import view, why
+from genius.ui.search.asked import SearchRequest
 from tests.ui.golden import check_golden
 
 # Search
@@ -82,15 +80,14 @@ def test_the_panels_of_a_search():
             "like an item": summary(like, Modality.PAIR, weight=1.0),
             "emerged": summary(None, None, False)["aim"],
             "several": view.summaries([result(), result()], EXAMPLE),
-            "column": view.column(result(), Query("mug", instruction="Find."), SearchOptions(), [b"webp", None], True),
-            "nothing": view.column(result(generated=[], hits=[]), Query("mug"), SearchOptions(), [], True),
-            "cards": view.cards(result(), [b"webp", None], False, query_row=2),
+            "column": view.column(result(), Query("mug", instruction="Find."), SearchOptions(), True),
+            "nothing": view.column(result(generated=[], hits=[]), Query("mug"), SearchOptions(), True),
+            "cards": view.cards(result(), False, query_row=2),
             "generated": view.generated(result(), 0.25),
             "read": summary(reading=READ)["reading"],
-            "examples": view.examples_view([EXAMPLE]),
+            "example": view.example_card(EXAMPLE, 3),
         },
     )
-    assert view.examples_view([]) is None
 
 
 def test_a_code_is_not_called_certain_while_another_is_possible_and_a_kind_that_the_index_lacks_has_no_probability():
@@ -114,12 +111,6 @@ def test_a_long_query_is_cut_and_a_word_says_how_well_results_match():
     assert [summary(match=word)["match"] for word in ("good", "")] == ["good match", ""]
 
 
-def test_a_card_of_an_example_holds_a_small_picture():
-    (card,) = view.examples_view([EXAMPLE])["cards"]
-    small = open_image(base64.b64decode(card["picture"].removeprefix("data:image/webp;base64,")))
-    assert small.size == (256, 128) and EXAMPLE.picture.size == (600, 300)
-
-
 # Strip
 
 STEPS = (
@@ -129,7 +120,7 @@ STEPS = (
     CodeStep(CodeChoice(4, 1.0, 2), (), 0.9, True, (1, 2)),
 )
 NARROWED = Narrowing(100, (0, 1, 2, 3), STEPS, 1, tuple(BeamRank(rank, 50) for rank in (1, 3, 2, 1)))
-ITEMS = {row: (Item(f"3:{row}", Modality.PAIR, "a cup " * 90), b"webp") for row in range(4)}
+ITEMS = {row: Item(f"3:{row}", Modality.PAIR, "a cup " * 90, "cup.jpg") for row in range(4)}
 
 
 def drawn_strip(narrowed=NARROWED, forced=True, levels=4, items=ITEMS, **more):
@@ -137,7 +128,7 @@ def drawn_strip(narrowed=NARROWED, forced=True, levels=4, items=ITEMS, **more):
 
 
 def test_the_strip():
-    hits = [Hit(1, ITEMS[1][0], (2, 17, 9, 4), 3, 1, 0.5, (-0.25,) * 4)]
+    hits = [Hit(1, ITEMS[1], (2, 17, 9, 4), 3, 1, 0.5, (-0.25,) * 4)]
     check_golden("strip", drawn_strip(hits=hits, typical={(2, 5): 3}))
     what_if = drawn_strip(replaced=(1, 5))
     assert what_if["branched"] and what_if["play"] == 3 and all(code in what_if["sentence"] for code in ("17", "5"))
@@ -245,12 +236,10 @@ def test_the_panel_of_compare():
         answers_of(2, [1], beam=3.5),
         answers_of(4, [1, 8], search=4.5),
     ]
-    agreement, pictures = rank_agreement(by_system), [b"one", None, b"eight"]
+    agreement = rank_agreement(by_system)
     items = [Item("0:1", Modality.IMAGE, image="1.png"), Item("0:5", Modality.TEXT, "A boat.")]
     items.append(Item("1:8", Modality.PAIR, "A tree.", "8.png"))
-    check_golden(
-        "compare", comparison_view("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreement, items, pictures)
-    )
+    check_golden("compare", comparison_view("“boat”", {"encode": 38.2, "fuse": 1.06}, by_system, agreement, items))
     apart = [answers_of(0, [1]), answers_of(4, [5])]
-    shown = comparison_view("x", {}, apart, rank_agreement(apart), items[:2], [None, None])
+    shown = comparison_view("x", {}, apart, rank_agreement(apart), items[:2])
     assert shown["agreement"][0][1] == {"share": 0, "overlap": "0 %", "shift": "–"}

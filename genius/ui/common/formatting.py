@@ -32,7 +32,7 @@ LONGEST_EXCERPT = 200  # characters of a text on a tile
 LONGEST_NAME = 60  # characters of an item's name
 NAMING_FIELDS = ("title", "category", "kind")  # fields of a source that name an item without a text, the best first
 MINUS = "\N{MINUS SIGN}"
-PREFIX = re.compile(r"\d{1,6}(\.\d{1,6}){0,63}")  # of an ID, such as 0.17, as browsers send it
+PREFIX = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,63}")  # of an ID, such as 0.17, as browsers send it
 
 
 def number(value: float, digits: int) -> str:

@@ -262,7 +262,7 @@ export const stage = (plotly, host, tell) => {
       );
     } else if (state.mode === 'select') {
       path.push(now);
-      lasso.innerHTML = '';
+      lasso.replaceChildren();
       const line = document.createElementNS('http://www.w3.org/2000/svg', 'polygon');
       line.setAttribute('points', path.map(corner => corner.map(Math.round).join(',')).join(' '));
       lasso.append(line);
