@@ -77,7 +77,7 @@ def test_an_uploaded_photograph_is_shrunk_upright_and_comes_back_after_a_reload_
     shows(page, "the picture")
     assert page.input_value("#text textarea") == "half a sent"
     assert page.locator("#picture img").count()
-    page.get_by_label("Remove Image").click()
+    page.get_by_label("Remove the picture").click()
     page.locator("#summary .sentence").wait_for(state="detached")  # no old answer beside another picture, or none
     search(page, "mug")
     page.wait_for_url("**q=mug**")
@@ -115,14 +115,14 @@ def test_a_picture_is_pasted_and_dropped_anywhere_and_a_file_that_is_none_is_ref
     page.locator("#summary .sentence").wait_for(state="detached")
     page.locator("#picture img").wait_for()
     (tmp_path / "text.jpg").write_text("no picture")
-    page.get_by_label("Remove Image").click()
+    page.get_by_label("Remove the picture").click()
     page.set_input_files("#picture input[type=file]", tmp_path / "text.jpg")
     page.locator("#told", has_text="text.jpg is no picture that this browser can read").wait_for()
     page.click("#go")
-    page.locator("[data-testid=toast-body]").wait_for()
+    page.locator("#told").wait_for()
     search(page, "mug")
     page.locator("#told").wait_for(state="detached")
-    page.locator("[data-testid=toast-body]").wait_for(state="detached", timeout=5_000)
+    page.locator("#told").wait_for(state="detached", timeout=5_000)
 
 
 @pytest.mark.slow
@@ -163,10 +163,10 @@ def test_who_is_refused_is_told_why_and_who_is_signed_out_gets_a_link(context, s
     shows(page, "“mug”")
     page.route("**/queue/join*", lambda route: route.fulfill(status=503, json={"detail": QUEUE_FULL}), times=1)
     page.click("#go")
-    page.locator("[data-testid=toast-body]", has_text=QUEUE_FULL).wait_for()
+    page.locator("#told", has_text=QUEUE_FULL).wait_for()
     page.route("**/queue/join*", lambda route: route.fulfill(status=401, json={"detail": "Unauthorized"}), times=1)
     page.click("#go")
-    told = page.locator("[data-testid=toast-body]", has_text="You are signed out")
+    told = page.locator("#told", has_text="You are signed out")
     with page.expect_navigation():
         told.get_by_role("link", name="Sign in").click()
     page.close()

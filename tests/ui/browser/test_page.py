@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_picture_and_an_instruction_bring_cards_by_the_way_that_is_chosen(visit, served, photo):
     page = visit("/?numbers=1")
-    page.click("#settings button")
+    page.click("#settings summary")
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#picture img").wait_for()
     page.fill("#instruction input", "Find one like this.")
@@ -56,7 +56,7 @@ def test_examples_shrink_to_one_line_after_a_search_and_one_click_on_one_fills_t
     page.locator("#summary .titled", has_text="Changed").wait_for()
     query, _ = served.engine.queries[-1]
     assert page.input_value("#text textarea") == query.text == "in dark blue"
-    page.click("#settings button")
+    page.click("#settings summary")
     assert page.input_value("#instruction input") == query.instruction
     page.locator("#picture img").wait_for()
     assert page.locator("#cards .card").count() == 10
@@ -65,7 +65,7 @@ def test_examples_shrink_to_one_line_after_a_search_and_one_click_on_one_fills_t
     again, _ = served.engine.queries[-1]
     assert (again.text, again.instruction, again.image.size) == (query.text, query.instruction, query.image.size)
 
-    page.get_by_label("Remove Image").click()
+    page.get_by_label("Remove the picture").click()
     page.locator(".example", has_text="Three ways to ask").click()
     columns = page.locator("#cards .instruction")
     columns.nth(2).wait_for()
@@ -128,7 +128,7 @@ def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_i
     question.press("Enter")
     page.locator("#cards .card").first.wait_for()
     query, _ = served.engine.queries[-1]
-    page.click("#settings button")
+    page.click("#settings summary")
     assert query.instruction == f"{question.inner_text()}." == page.input_value("#instruction input")
     assert query.image.size == (256, 256)
     page.fill("#text textarea", "mug")
@@ -141,7 +141,7 @@ def test_a_question_below_a_picture_searches_with_one_click_and_a_box_drawn_on_i
     page.locator("#summary .marked").wait_for(state="detached")
     assert served.engine.queries[-1][0].image.size == (256, 256)
     assert not page.locator("#picture .part-box").is_visible()
-    page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
+    page.get_by_label("Remove the picture").click()
     page.locator("#quick button").first.wait_for(state="detached")
 
 
@@ -165,7 +165,7 @@ def test_the_picture_of_a_result_becomes_that_of_the_query_until_the_visitor_cha
     page.wait_for_url("**q=in+red**")
     assert asked(page, "picture") == {"q": "in red", "picture": id}
     assert not page.locator("#summary .address").count()
-    page.get_by_label("Remove Image").click()
+    page.get_by_label("Remove the picture").click()
     upload(page, photo)
     page.click("#go")
     page.locator("#summary .address", has_text="does not include your picture").wait_for(state="attached")

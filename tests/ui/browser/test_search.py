@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from genius.ui.search import blend
-from tests.ui.browser.actions import asked, search, upload
+from tests.ui.browser.actions import act, asked, search, upload
 from tests.ui.fake_engine import HOSTILE
 from tests.waiting import WAIT
 
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def blended(page, place):
-    page.evaluate("id => genius.act('blend', id)", page.locator("#cards .card").nth(place).get_attribute("data-id"))
+    act(page, place, "Blend")
     page.locator("#blend .blend").wait_for()
     return page.locator("#blend-weight")
 
@@ -46,7 +45,7 @@ def test_a_slow_example_does_not_replace_what_was_searched_after_it(visit, serve
 
 def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it_chooses(visit, served):
     page = visit()
-    page.click("#settings button")
+    page.click("#settings summary")
     field, before = page.locator("#instruction input"), len(served.engine.queries)
     page.fill("#text textarea", "a mug")  # the first words reorder the list, before the choice or while it is open
     field.click()
@@ -66,27 +65,19 @@ def test_enter_in_the_instruction_searches_for_what_was_written_and_not_while_it
     assert served.engine.queries[-1][0].instruction == "zzz"
 
 
-def test_of_several_quick_clicks_the_last_counts(visit, served, monkeypatch):
-    """Gradio repeats an event that came while another was answered, with the data of that other one."""
-    page = visit()
+def test_of_several_quick_clicks_the_last_counts(visit):
+    page, held = visit(), []
     search(page, "A red dog.")
-    rows, clicked, interpolate = [], threading.Event(), blend.interpolate
-
-    def once_all_are_clicked(*given, **caller):
-        rows.append(given[2])
-        assert clicked.wait(WAIT)
-        return interpolate(*given, **caller)
-
-    monkeypatch.setattr(blend, "interpolate", once_all_are_clicked)
-    ids = [card.get_attribute("data-id") for card in page.locator("#cards .card").all()[:3]]
-    for id in ids:
-        page.evaluate("id => genius.act('blend', id)", id)
-    clicked.set()
-    for _ in range(600):  # in which the first and the last are answered
-        page.wait_for_timeout(100)
-        if len(rows) == 2:
-            break
-    assert len(rows) == 2 and served.engine.index.items([rows[-1]])[0].id == ids[-1]
+    page.route("**/call/why", lambda route: route.continue_() if held else held.append(route))
+    for place in (0, 1):
+        card = page.locator("#cards .card").nth(place)
+        card.hover()
+        card.get_by_role("button", name="Why?").click()
+    page.locator("#why h2", has_text="Why result 2?").wait_for()
+    with page.expect_response("**/call/why/*"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    assert "Why result 2?" in page.locator("#why h2").inner_text()
 
 
 def test_a_search_is_saved_as_a_page_that_opens_offline_and_runs_nothing(visit, photo, tmp_path):
@@ -148,8 +139,8 @@ def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a
     with page.context.expect_page() as opening:
         page.evaluate("open(location)")
     other, entries = opening.value, "#history .entry"
-    other.locator("#cards .panel > *").first.wait_for()
-    other.click("#past button")
+    other.locator("#cards .empty, #cards .card").first.wait_for()
+    other.click("#past summary")
     search(page, "mug")
     page.set_input_files("#picture input[type=file]", photo)
     page.locator("#picture img").wait_for()
@@ -160,7 +151,7 @@ def test_the_history_outlives_a_reload_asks_again_and_is_shared_by_the_tabs_of_a
     other.close()
     page.reload()
     page.locator("#summary .sentence", has_text="“cup”").wait_for(state="attached")  # which its address repeats
-    page.click("#past button")
+    page.click("#past summary")
     page.locator(entries).nth(2).wait_for()
     shown = page.locator(entries).all_inner_texts()
     assert [text.split("\n")[0] for text in shown] == ["“cup”", "“bowl”", "“mug”"]

@@ -130,7 +130,7 @@ def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(brow
     with browser.new_context(has_touch=True, viewport={"width": 390, "height": 844}) as context:
         page = context.new_page()
         page.goto(f"{served.url}/?numbers=1")
-        page.locator("#cards .panel > *").first.wait_for()
+        page.locator("#cards .empty, #cards .card").first.wait_for()
         search(page)
         page.wait_for_function("genius.names['0']")
         hint = page.locator("#hint-card")

@@ -47,6 +47,7 @@ export const mount = (root, page) => {
     node('form', {id: 'ask', role: 'search'}, box.field, box.text, target, go, node('div', {id: 'chips'}, quick, box.part, shownExamples, settings, past)), results));
   root.querySelector('#ask').addEventListener('submit', event => event.preventDefault());
   let shown = '', pending = null, search = {}, own = {...page.run.settings}, version = 0, warmed = '';
+  const turns = {why: 0, blend: 0, strip: 0};    // of several clicks in a part, the last counts
 
   const settingsOf = given => Object.fromEntries(Object.keys(page.run.settings).map(name => [name, given[name] ?? page.run.settings[name]]));
   const searchOf = given => Object.fromEntries([...SEARCH, ...Object.keys(page.run.settings)].filter(name => given[name] !== undefined && given[name] !== '').map(name => [name, given[name]]));
@@ -147,14 +148,15 @@ export const mount = (root, page) => {
   const act = async (what, column, id, clicked) => {
     if (what === 'similar') return page.ask({item: id});
     if (what === 'use') return page.ask({picture: id, keep: true, q: box.value.trim()});
-    const mine = version, wide = what === 'why' ? at.why : at.blend;
+    const mine = version, turn = turns[what] += 1, wide = what === 'why' ? at.why : at.blend;
+    const isLast = () => mine === version && turn === turns[what];
     if (what === 'why') {
       results.classList.add('explained');
       replace(wide, [node('p', {class: 'waiting', 'data-announced': ''}, 'Tracing the search…')]);
     }
     try {
       const value = await page.call(what, {search, id, column});
-      if (mine !== version) return;
+      if (!isLast()) return;
       const close = () => {
         replace(wide, []);
         if (what === 'why') results.classList.remove('explained');
@@ -164,6 +166,7 @@ export const mount = (root, page) => {
       replace(wide, what === 'why' ? draw(value, {act: (next, from) => act(next, column, id, from), close, page}) : draw(value, close));
       fillMeanings();
     } catch (error) {
+      if (!isLast()) return;
       if (what === 'why') replace(wide, []);
       results.classList.toggle('explained', what !== 'why' && at.why.children.length > 0);
       page.fail(error);
@@ -171,10 +174,10 @@ export const mount = (root, page) => {
   };
   const drawStrip = (value, found = null, branches = []) => {
     const show = async (column, rank, next) => {
-      const mine = version;
+      const mine = version, turn = turns.strip += 1;
       try {
         const answered = await page.call('steps', {search, column, rank, branches: next});
-        if (mine === version) drawStrip(answered.strip, answered.found, next);
+        if (mine === version && turn === turns.strip) drawStrip(answered.strip, answered.found, next);
       } catch (error) { page.fail(error); }
     };
     replace(at.strip, steps(value, {page, found, follow: (column, rank) => show(column, rank, []), branch: one => show(value.column, value.rank, [...branches, one])}));
