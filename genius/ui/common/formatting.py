@@ -124,7 +124,12 @@ def item_label(item: Item) -> str:
 
 def picture_address(item: Item) -> str | None:
     """Where the page finds the thumbnail of an item, below the address of the run."""
-    return None if item.image is None else f"items/{quote(item.id, safe='')}/picture"
+    return None if item.image is None else picture_of(item.id)
+
+
+def picture_of(id: str) -> str:
+    """As `picture_address`, of an item that has a picture."""
+    return f"items/{quote(id, safe='')}/picture"
 
 
 def item_view(item: Item) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from genius.examples import Example
 from genius.schema import Item, Query
 from genius.search.checks import MAX_TEXT
 from genius.search.engine import Engine
-from genius.ui.common.formatting import describe_query, item_label
+from genius.ui.common.formatting import describe_query, item_label, picture_address, picture_of
 
 TEXTS = ("q", "instruction", "item", "picture", "example", "upload", "reading")
 
@@ -75,6 +75,22 @@ class SearchRequest:
     def query(self) -> Query:
         """The only query, or the first of several."""
         return self.queries[0]
+
+    @property
+    def instruction(self) -> str:
+        """What the form shows as the instruction: what was typed, or that of an example's only query."""
+        if not self.example:
+            return self.asked.instruction
+        return self.query.instruction if len(self.queries) == 1 else ""
+
+    @property
+    def picture_address(self) -> str:
+        """Where the picture of the query is, if it is no upload."""
+        if self.example and self.example.picture:
+            return f"examples/{self.asked.example}/picture"
+        if self.item:
+            return picture_address(self.item) or ""
+        return self.asked.picture and picture_of(self.asked.picture)
 
     @property
     def title(self) -> str:

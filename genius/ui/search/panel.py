@@ -104,10 +104,8 @@ class Search:
             "title": first.description,
             "form": {
                 "text": request.query.text,
-                "instruction": request.asked.instruction if not request.example else "",
-                "picture": formatting.data_uri(formatting.small_webp(first.query.image))
-                if first.query.image and not request.asked.upload
-                else "",
+                "instruction": request.instruction,
+                "picture": request.picture_address,
             },
             "past": past_title(request),
             "unkept": bool(request.asked.upload),

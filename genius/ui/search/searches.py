@@ -82,7 +82,7 @@ class Searches:
             raise UserError(NOTHING)
         used = asked.instruction or self.context.default_instruction(asked.q, image)
         query = Query(asked.q, image, used, asked.reading)
-        return SearchRequest([query], replace(asked, instruction=used))
+        return SearchRequest([query], asked)
 
     def item_picture(self, id: Any) -> Image:
         """The picture of an item. Raises UserError if it has none, or was removed."""

@@ -115,7 +115,7 @@ def test_names_come_on_their_own_and_are_told_where_a_code_stands(visit):
     named = strip.locator("[data-meaning]").evaluate_all(
         "all => all.map(one => [one.dataset.meaning, one.textContent])"
     )
-    names = page.evaluate("genius.names")
+    names = page.evaluate("fetch('names').then(answer => answer.json())")
     assert named and all(text == names.get(prefix, "") for prefix, text in named)
     assert any(text for _, text in named)
     code = strip.locator(".row-id .code").first
@@ -132,7 +132,6 @@ def test_a_tap_tells_what_a_code_or_a_term_means_and_a_second_one_closes_it(brow
         page.goto(f"{served.url}/?numbers=1")
         page.locator("#cards .empty, #cards .card").first.wait_for()
         search(page)
-        page.wait_for_function("genius.names['0']")
         hint = page.locator("#hint-card")
         code = page.locator("#cards .card .code").first
         code.tap()

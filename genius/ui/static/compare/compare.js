@@ -65,7 +65,6 @@ export const mount = (root, page) => {
       ...page.run.has_codewords ? [node('label', {}, 'Decoder weight ', weight)] : [], node('label', {}, hnsw, ' Dense search along a graph (faiss HNSW) ', hint))),
     node('div', {id: 'compare-results'}, panel, card));
   root.querySelector('form').addEventListener('submit', event => event.preventDefault());
-  page.compareBox = box;
   let version = 0, asked = '', drawn = null, touring = false;
 
   const openItem = id => page.get(`items/${encodeURIComponent(id)}`).then(item => {
@@ -117,6 +116,7 @@ export const mount = (root, page) => {
   };
   replace(panel, draw(null));
   return {
+    take: box.take,
     async update(given) {
       const {hnsw: usual, can, note} = await page.get('compare');
       if (!hint.textContent) Object.assign(hnsw, {checked: usual, disabled: !can});

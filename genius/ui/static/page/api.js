@@ -42,7 +42,7 @@ const fetched = async (url, options) => {
 };
 const refusalOf = async response => {
   const {error, detail} = await response.json().catch(() => ({}));
-  if (response.status === 401) return new Error('You are signed out; reload the page to sign in.');
+  if (response.status === 401) return Object.assign(new Error('You are signed out.'), {refused: true, remedy: {label: 'Sign in', act: () => location.reload()}});
   const sentence = error ?? detail;
   return typeof sentence === 'string' ? Object.assign(new Error(sentence), {refused: true})
     : new Error(`The server answered with ${response.status}.`);

@@ -3,7 +3,7 @@ import {address} from './address.js';
 import * as api from './api.js';
 import {fillMeanings, loadNames} from './names.js';
 import {button, closeMenus, menu, node, replace, reveal, say} from './nodes.js';
-import {queryBox} from './query.js';
+import {queryBox, takeAnywhere} from './query.js';
 
 const TABS = {search: 'Search', codes: 'Codes', map: 'Map', compare: 'Compare', reports: 'Reports', collection: 'Collection', api: 'API'};
 const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', 'reading'];
@@ -25,7 +25,7 @@ const fail = error => {
   if (error.name === 'AbortError') return;
   if (!error.message) throw error;
   if (!error.refused) console.error(error);
-  tell(error.message);
+  tell(error.message, error.remedy);
 };
 
 export const page = {
@@ -103,8 +103,8 @@ const openAbout = async () => {
   replace(part, draw(page.run, () => { part.hidden = true; }));
   part.querySelector('button').focus();
 };
-const setTheme = () => {
-  const theme = localStorage['genius-theme'] ?? 'auto';
+const setTheme = () => {    // links that were made for Gradio's page name it
+  const theme = new URL(location).searchParams.get('__theme') ?? localStorage['genius-theme'] ?? 'auto';
   document.documentElement.dataset.theme = theme;
   dispatchEvent(new Event('theme'));
 };
@@ -194,6 +194,11 @@ const begin = async () => {
     document.documentElement.classList.toggle('gone', !alive);
     if (!alive) tell('The server does not answer. What is shown may be old.');
     else { quiet(); tell('The server answers again.'); }
+  });
+  takeAnywhere(async file => {
+    const tab = shownTab(address.get()) === 'compare' ? 'compare' : 'search';
+    if (shownTab(address.get()) !== tab) page.open(tab);
+    (await load(tab)).take(file);
   });
   await update(address.get());
   document.documentElement.dataset.ready = '';

@@ -1,7 +1,6 @@
 // Search: the line that asks, and its answer. The address says what is asked.
 import {fillMeanings} from '../page/names.js';
 import {button, node, replace} from '../page/nodes.js';
-import {takeAnywhere} from '../page/query.js';
 import {cards, examples, generated, start, summary} from './results.js';
 import {steps} from './steps.js';
 
@@ -56,9 +55,14 @@ export const mount = (root, page) => {
 
   // Asking
 
+  const uploadShown = async src => {    // the picture of an example
+    const blob = await (await fetch(src)).blob();
+    return page.upload(new File([blob], 'example.webp', {type: blob.type}));
+  };
   const submit = async (more = {}) => {
     await box.ready();
     const {picture} = box, q = box.value.trim();
+    if (picture && !picture.upload && !picture.item) picture.upload = await uploadShown(picture.src);
     if (!q && !picture) return page.fail(new Error('Type a description, add a picture, or both.'));
     const mine = picture?.upload ? {upload: picture.upload, part: picture.part} : picture?.item ? {picture: picture.item} : {};
     const asked = {q, instruction: instruction.value.trim(), ...mine, ...own, ...more};
@@ -107,7 +111,7 @@ export const mount = (root, page) => {
     settings.replaceChildren(node('summary', {}, 'Options'), node('div', {class: 'fields'}, ...fields,
       node('datalist', {id: 'instructions'}, ...page.run.instructions.map(words => node('option', {value: words})))));
   };
-  instruction.addEventListener('keydown', event => { if (event.key === 'Enter') { event.preventDefault(); submit(); } });
+  instruction.addEventListener('keydown', event => { if (event.key === 'Enter' && !event.isComposing) { event.preventDefault(); submit(); } });
 
   // The last searches stay in this browser, but for pictures that were uploaded.
 
@@ -225,7 +229,7 @@ export const mount = (root, page) => {
     const given = page.address.get();
     if (given.upload) {
       if (box.picture?.upload !== given.upload) box.set({src: page.link('uploads/picture', {path: given.upload}), upload: given.upload, part: given.part ?? null});
-    } else if (form.picture) box.set({src: form.picture, item: given.picture || given.item || ''});
+    } else if (form.picture) box.set({src: page.link(form.picture), item: given.picture || given.item || ''});
     else box.set(null);
     drawQuick();
   };
@@ -235,17 +239,13 @@ export const mount = (root, page) => {
   if (left.href === location.href) { box.value = left.typed[0]; instruction.value = left.typed[1]; }
   addEventListener('pagehide', () => { sessionStorage.left = JSON.stringify({href: location.href, typed: [box.value, instruction.value]}); });
   box.words.addEventListener('input', drawQuick);
-  takeAnywhere(file => {
-    if (page.address.get().tab === 'compare' && page.compareBox) return page.compareBox.take(file);
-    if (page.address.get().tab) page.open('search');
-    box.take(file);
-  });
   drawSettings();
   drawTarget();
   empty();
   if (matchMedia('(hover: hover)').matches) box.words.focus({preventScroll: true});
 
   return {
+    take: box.take,
     async update(given) {
       own = settingsOf(given);
       drawSettings();

@@ -23,10 +23,13 @@ export const why = (value, {act, close, page}) => {
   ...[data.place, data.step, data.log_prob, data.items].map(number => node('td', {class: 'figure'}, String(number))));
   const host = node('div', {id: 'why-tree', class: 'figure-host'});
   const table = node('details', {id: 'why-rows'}, node('summary', {}, 'The tree as a table'), scrollRegion('The tree as a table', 'scroll', tableOf(COLUMNS, prefixes.map(prefix))));
-  requestAnimationFrame(() => {
-    fillMeanings();
-    if (page.isView('numbers')) figure(host, tree, {alternative: 'The beam tree: the ways to this result and to the best IDs. The table below has the same data.', onClick: page.openCode}).catch(page.fail);
-  });
+  // Drawn when it is seen: its script is large, and it shows with the numbers only.
+  new IntersectionObserver(([{isIntersecting}], seen) => {
+    if (!isIntersecting) return;
+    seen.disconnect();
+    figure(host, tree, {alternative: 'The beam tree: the ways to this result and to the best IDs. The table below has the same data.', onClick: page.openCode}).catch(page.fail);
+  }, {rootMargin: '300px'}).observe(host);
+  requestAnimationFrame(fillMeanings);
   return [node('section', {class: 'why', 'aria-label': title},
     node('h2', {}, `${title} `, node('span', {class: `badge ${item.modality}`}, item.name), button({class: 'close', 'aria-label': 'Close'}, close, '×')),
     node('div', {class: 'which'}, ...item.picture ? [node('img', {src: item.picture, alt: item.text ? '' : item.label})] : [],
