@@ -64,6 +64,7 @@ def test_a_click_on_a_point_of_the_tree_opens_its_prefix_in_codes(visit):
     page.evaluate(SETTLED, "#why")
     page.locator("#why-tree").scroll_into_view_if_needed()
     page.locator("#why-tree .main-svg").first.wait_for(state="attached")
+    page.locator("#why-tree").evaluate("tree => tree.scrollIntoView({block: 'center'})")
     page.evaluate(SETTLED, "#why-tree")
     prefix, x, y = page.locator("#why-tree.js-plotly-plot").evaluate("""plot => {
         const [point] = plot.calcdata.find(([first]) => first.trace.customdata);

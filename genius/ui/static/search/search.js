@@ -60,10 +60,13 @@ export const mount = (root, page) => {
     return page.upload(new File([blob], 'example.webp', {type: blob.type}));
   };
   const submit = async (more = {}) => {
+    if ('waiting' in go.dataset) return;
+    go.dataset.waiting = '';
     await box.ready();
+    delete go.dataset.waiting;
     const {picture} = box, q = box.value.trim();
     if (picture && !picture.upload && !picture.item) picture.upload = await uploadShown(picture.src);
-    if (!q && !picture) return page.fail(new Error('Type a description, add a picture, or both.'));
+    if (!q && !picture) return page.tell('Type a description, add a picture, or both.');
     const mine = picture?.upload ? {upload: picture.upload, part: picture.part} : picture?.item ? {picture: picture.item} : {};
     const asked = {q, instruction: instruction.value.trim(), ...mine, ...own, ...more};
     const before = JSON.stringify(searchOf(page.address.get()));
