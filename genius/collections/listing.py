@@ -6,7 +6,7 @@ import posixpath
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -254,7 +254,7 @@ def _looks_like_a_picture(file: Path) -> bool:
         return kind_of(stream.read(HEAD)) in READABLE
 
 
-def account(reports: list[FileReport]) -> list[str]:
+def account(reports: Sequence[FileReport]) -> list[str]:
     """One line for each outcome: how many files, of which kinds, and the first one's detail."""
     by_outcome = defaultdict(list)
     for report in reports:

@@ -9,6 +9,7 @@ import numpy as np
 
 from genius.explore.beam_tree import BeamTree, Fate
 from genius.explore.items import EXACT_ITEMS
+from genius.index.segments import Vectors
 from genius.schema import Hit
 
 BLOCK_ROWS = 16_384  # embeddings in memory at once
@@ -52,7 +53,7 @@ def explain(hit: Hit, tree: BeamTree, items: int, dense_rank: int) -> Explanatio
     )
 
 
-def dense_ranks(embeddings: np.ndarray, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def dense_ranks(embeddings: Vectors, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """(m,) ranks of the items at `rows` (m,) in dense search: 1 + the number of items with a larger cosine.
 
     Exact for up to EXACT_ITEMS items; above, estimated from an evenly spread sample.

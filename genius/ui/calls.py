@@ -56,7 +56,8 @@ class Calls:
 
     def __init__(self, most: int = 64):
         """most: that may be accepted and not answered yet; half of them of one client."""
-        self.most, self.open = most, {}
+        self.most = most
+        self.open: dict[str, Call] = {}
 
     def accept(self, client: str, headers: Mapping[str, str]) -> Call:
         """Raises TooMany."""

@@ -8,7 +8,7 @@ allows, completes and checks their arguments, and answers every failure with a s
 import inspect
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from pathlib import Path
@@ -59,7 +59,7 @@ class Endpoints:
         """The function as Gradio calls it: with the request, which names the call, as its last argument."""
         function = self.functions[name]
 
-        def stream(*arguments: Any) -> Iterator[Any]:
+        def stream(*arguments: Any) -> Generator[Any, None, None]:
             with self.answering(name, arguments[-1].headers.get(CALL, "")):
                 yield from function(*arguments[:-1])
 
@@ -115,7 +115,7 @@ class Endpoints:
         return app
 
 
-def with_request(function: Callable, served: Callable) -> Callable:
+def with_request(function: Callable, served: Any) -> Callable:
     """`served` with the name, the types and the docstring of a function, and a last parameter for the request."""
     signature = inspect.signature(function)
     request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request)

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
+from typing import Literal
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -28,8 +29,9 @@ class Login:
     """The logins of a server. cross_site: another site may embed the page, so its cookie must come along."""
 
     def __init__(self, logins: Logins, cross_site: bool = False):
-        self.passwords, self.tokens = dict(logins), {}  # token -> name
-        self.same_site = "none" if cross_site else "lax"
+        self.passwords = dict(logins)
+        self.tokens: dict[str, str] = {}  # token -> name
+        self.same_site: Literal["none", "lax"] = "none" if cross_site else "lax"
 
     def name_of(self, cookies: Mapping[str, str]) -> str | None:
         """The name of who is signed in; an empty one where nobody needs to be, None where somebody does."""

@@ -82,7 +82,7 @@ class Monitor:
         self.pages: dict[str, Page] = {}  # of the runs that are loaded, by their names
         self.posts = 0  # requests that change or compute something and are being answered
         self.registry = CollectorRegistry()
-        options = {"namespace": "genius", "registry": self.registry}
+        options: dict[str, Any] = {"namespace": "genius", "registry": self.registry}
         self.searches = Counter("searches", "Searches by kind of query.", ("run", "kind", "mode", "outcome"), **options)
         self.seconds = Histogram(
             "search_seconds", "Time of answered searches, with waiting.", ("run", "mode"), buckets=BUCKETS, **options
@@ -128,7 +128,7 @@ class Monitor:
         finally:
             self.calls.labels(run, function, outcome.name).inc()
             time_spent = {"milliseconds": round(1000 * outcome.seconds, 1)}
-            fields = {"run": run, "function": function, "status": outcome.name} | time_spent
+            fields: dict[str, Any] = {"run": run, "function": function, "status": outcome.name} | time_spent
             if call.kind:
                 fields |= {"kind": call.kind, "mode": call.mode}
             extra = {"event": "search" if call.kind else "call", "fields": fields}

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from genius.search.engine import Engine
 from genius.ui import look
@@ -82,7 +82,9 @@ class Page:
 
         self.endpoints = Endpoints(self.public, self.calls, self.engine, record, most)
         gradio = self.endpoints.application(root_path, editable)
-        routes = [look.look_route(path, function, self.engine) for path, function in self.looks.items()]
+        routes: list[BaseRoute] = [
+            look.look_route(path, function, self.engine) for path, function in self.looks.items()
+        ]
         agents: Any = None
         if mcp:
             from genius.ui.agents import Agents  # needs the extra `mcp`

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -235,7 +235,7 @@ def client_of(scope: Scope) -> str:
 def client_network(address: str) -> str:
     """The address of a client; of IPv6 the network of 64 bits, since one client may use all its addresses."""
     address = address.partition("%")[0]
-    if ":" not in address or not is_address(address) or ip_address(address).ipv4_mapped:
+    if ":" not in address or not is_address(address) or IPv6Address(address).ipv4_mapped:
         return address
     return str(ip_network((address, 64), strict=False))
 
@@ -286,8 +286,9 @@ def read_logins(auth: str | None) -> Logins:
         raise UserError(
             "The file of --auth cannot be read: it must be a text in UTF-8 that this user may open"
         ) from None
-    logins = [tuple(line.strip().split(":", 1)) for line in lines if line.strip()]
-    if not logins or any(len(login) < 2 or not all(login) for login in logins):
+    parts = [line.strip().partition(":") for line in lines if line.strip()]
+    logins = [(name, password) for name, _, password in parts]
+    if not logins or not all(name and password for name, password in logins):
         raise UserError("--auth takes NAME:PASSWORD, or a file with one such line per person")
     return logins
 

@@ -41,7 +41,7 @@ def panel(context: Context, endpoints: Sequence[Callable[..., Any]]) -> Panel:
 
 def endpoint_view(function: Callable, id: str) -> dict[str, Any]:
     """What api.js draws of an endpoint: its parameters, and calls of it."""
-    summary, details, meanings = (" ".join(part.split()) for part in inspect.getdoc(function).split("\n\n"))
+    summary, details, meanings = (" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
     hints, parameters = get_type_hints(function), inspect.signature(function).parameters.values()
     names = "|".join(parameter.name for parameter in parameters)
     parts = re.split(rf"\b({names}): ", meanings)[1:]  # name, meaning, name, meaning …

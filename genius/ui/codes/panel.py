@@ -6,12 +6,12 @@ import gradio as gr
 import numpy as np
 
 from genius.errors import UserError
-from genius.explore.code_names import SAMPLE
+from genius.explore.code_names import SAMPLE, CodeName
 from genius.explore.code_patterns import format_pattern, parse_pattern
 from genius.explore.code_profile import Profiles
 from genius.explore.items import row_of
 from genius.explore.playing import change_code, change_first, guess, picture_to_guess, relatives
-from genius.explore.word_fits import spread
+from genius.explore.word_fits import Naming, spread
 from genius.index.store import Index
 from genius.metrics.code_health import bucket_histogram, table_health
 from genius.schema import UNREAD, Modality, Query
@@ -19,7 +19,7 @@ from genius.search.checks import check_query
 from genius.trie.code_table import Matches, Pattern
 from genius.ui.codes import view
 from genius.ui.common import formatting
-from genius.ui.common.context import Context, Panel
+from genius.ui.common.context import Context, Looks, Panel
 from genius.ui.common.queries import open_upload, upload_path
 
 MODALITIES = {modality.name.lower(): modality for modality in Modality}
@@ -33,7 +33,7 @@ FOUND_NOTE = (
 def panel(context: Context) -> Panel:
     """What the tab looks at, and the endpoint that finds codes."""
     codes = Codes(context)
-    looks = {
+    looks: Looks = {
         "codes": codes.on_pattern,
         "codes/near": codes.on_near,
         "codes/random": codes.on_random,
@@ -98,7 +98,7 @@ class Codes:
         is_open = self.forced and prefix[0] is None
         kinds = Modality if is_open else prefix[:1]
         names = [name for kind in kinds if (name := self.namer.name((kind, *prefix[1:])))]
-        named = names[0] if names else None
+        named: CodeName | Naming | None = names[0] if names else None
         if is_open and named:
             named = self.profiles.words.naming(spread(self.rows(prefix), SAMPLE))
         label = view.naming_view(named)["label"] if named and len(prefix) > int(self.forced) else ""
@@ -144,12 +144,13 @@ class Codes:
         first.
         """
         codes = parse_pattern(code, self.code_sizes)
-        if None in codes or not 0 <= level < len(codes) or not len(self.profiles.table.match(codes)):
+        known = tuple(one for one in codes if one is not None)
+        if known != codes or not 0 <= level < len(codes) or not len(self.profiles.table.match(codes)):
             raise UserError("Name the beginning of an item’s ID, and which of its codes to change.")
         if level or not self.forced:
-            groups = change_code(self.profiles, codes, level, CHANGED)
+            groups = change_code(self.profiles, known, level, CHANGED)
         else:
-            groups = change_first(self.profiles, codes)
+            groups = change_first(self.profiles, known)
         return {"codes": list(codes), "level": level, "rows": view.groups_view(groups, level, self.forced, self.tiles)}
 
     def find_codes(self, text: str = "", picture: gr.FileData | None = None) -> dict:

@@ -134,7 +134,7 @@ def parse_items(pictures: Sequence[Path], lines: Any) -> list[tuple[str, Path | 
                 "caption per line, and add texts without pictures separately."
             )
         texts += [""] * (len(pictures) - len(texts))
-        items = list(zip(texts, pictures, strict=True))
+        items: list[tuple[str, Path | None]] = [*zip(texts, pictures, strict=True)]
     else:
         items = [(text, None) for text in texts if text]
     if not items:

@@ -10,7 +10,7 @@ from genius.index.store import Index
 from genius.search.editor import KEPT
 from genius.ui.collection import view
 from genius.ui.collection.editing import Editing
-from genius.ui.common.context import Context, Panel
+from genius.ui.common.context import Context, Looks, Panel
 from genius.ui.common.formatting import count, tiles
 
 PAGE_SIZE = 24  # items of a page
@@ -18,7 +18,7 @@ PAGE_SIZE = 24  # items of a page
 
 def panel(context: Context) -> Panel:
     collection = CollectionLooks(context)
-    looks = {
+    looks: Looks = {
         "collection": collection.on_collection,
         "collection/fit": collection.on_fit,
         "collection/added": collection.on_added,

@@ -28,17 +28,20 @@ if TYPE_CHECKING:
 ONLY_ADDED = "Only what was added since training was searched."
 
 
+Looks = Mapping[str, Callable[..., Any]]  # by address below the run, functions for GET (look.py)
+
+
 @dataclass(frozen=True)
 class Panel:
     """What a part of the page looks at and calls.
 
-    looks: by address below the run, functions for GET (genius/ui/look.py). endpoints: public
+    endpoints: public
     functions that compute, from whose types and docstrings the API tab, gradio_client and MCP are
     made. prepare: what to compute before visitors ask for it. calls: endpoints of the page alone,
     which are not documented.
     """
 
-    looks: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    looks: Looks = field(default_factory=dict)
     endpoints: Sequence[Callable[..., Any]] = ()
     prepare: Sequence[Callable[[], object]] = ()
     calls: Sequence[Callable[..., Any]] = ()

@@ -1,5 +1,6 @@
 """What every panel of the page looks at: the run itself, items, and names of codes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from genius.schema import Modality
 from genius.search.checks import MAX_BEAMS, MAX_TEXT
 from genius.ui.common import formatting
 from genius.ui.common.about import about_view
-from genius.ui.common.context import Context, Panel
+from genius.ui.common.context import Context, Looks, Panel
 from genius.ui.common.formatting import is_prefix, item_label, picture_address
 from genius.ui.common.item_card import item_card_view
 from genius.ui.common.lookups import Lookups
@@ -26,7 +27,7 @@ SHORT_ASKS = ("What is this?", "Similar", "Describe it")  # of a run that reads 
 
 def panel(context: Context) -> Panel:
     run = RunFacts(context)
-    looks = {
+    looks: Looks = {
         "about": run.on_about,
         "items/{id}": run.on_item,
         "items/{id}/picture": run.on_picture,
@@ -37,7 +38,7 @@ def panel(context: Context) -> Panel:
         "names/{prefix}": run.on_name,
     }
     lookups = Lookups(context.engine)
-    endpoints = [lookups.item, lookups.code_items, lookups.neighbours]
+    endpoints: list[Callable[..., Any]] = [lookups.item, lookups.code_items, lookups.neighbours]
     return Panel(looks, endpoints, [context.namer.prepare])
 
 
@@ -139,7 +140,7 @@ def pictures(namer: CodeNamer, index: Index, prefix: str) -> list[dict[str, str]
     none if it has none or they were removed.
     """
     name = namer.name(tuple(map(int, prefix.split("."))))
-    rows = index.rows_of(name.pictures) if name and name.pictures else []
+    rows = index.rows_of(name.pictures if name else ())
     present = [int(row) for row in rows if row >= 0]
     return [
         {"picture": address, "label": item_label(item)}

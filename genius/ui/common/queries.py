@@ -29,8 +29,7 @@ def upload_path(file: Any) -> str:
     """The path of a file in the folder of uploads. Raises UserError for anything else."""
     fields = file if isinstance(file, dict) else getattr(file, "__dict__", {})
     path, url = fields.get("path"), str(fields.get("url"))
-    inside = isinstance(path, str) and Path(path).resolve().is_relative_to(upload_folder())
-    if not inside or url.startswith("data:"):
+    if not isinstance(path, str) or not Path(path).resolve().is_relative_to(upload_folder()) or url.startswith("data:"):
         raise UserError(NOT_AN_UPLOAD)
     try:
         os.utime(path)  # uploads are deleted some time after their last use
@@ -85,9 +84,10 @@ def part_of(value: Any) -> Part | None:
     if value in (None, ""):
         return None
     box = [value.get(edge) for edge in EDGES] if isinstance(value, dict) else []
-    if not all(type(edge) in (int, float) for edge in box) or len(box) != len(EDGES):
+    numbers = [float(edge) for edge in box if isinstance(edge, int | float) and not isinstance(edge, bool)]
+    if len(numbers) != len(EDGES):
         raise UserError("The marked part is not a box; mark it again.")
-    left, top, right, bottom = box
+    left, top, right, bottom = numbers
     if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
         raise UserError("The marked part lies outside of the picture; mark it again.")
     return left, top, right, bottom

@@ -17,7 +17,7 @@ from genius.explore.map_data import COMMAND, Maps
 from genius.explore.map_points import Choice, MapPoints, nearest_points
 from genius.schema import UNREAD, Query
 from genius.search.checks import check_query
-from genius.ui.common.context import Context, Panel
+from genius.ui.common.context import Context, Looks, Panel
 from genius.ui.common.item_card import item_card_view
 from genius.ui.map import view
 
@@ -34,7 +34,7 @@ def panel(context: Context) -> Panel:
         missing = {"missing": context.maps, "command": COMMAND}
         return Panel({"map": lambda: missing}, [], [])
     on_map = Map(context, context.maps)
-    looks = {
+    looks: Looks = {
         "map": on_map.on_map,
         "map/places": on_map.on_places,
         "map/colors": on_map.on_colors,

@@ -50,7 +50,7 @@ def _marks(plot: Plot) -> Figure:
         figure.add_trace(
             Scatter(
                 x=_shown_values(series.x, plot.x),
-                y=[names.index(line) + offset for line in series.y],
+                y=[names.index(str(line)) + offset for line in series.y],
                 name=escaped(series.name),
                 mode="markers",
                 marker={"color": COLORS[number % len(COLORS)], "symbol": symbol, "size": 8},
@@ -147,9 +147,10 @@ def _error(series: Series, values: Sequence[float | str | None], axis: Axis) -> 
     factor = 100 if axis.unit == "%" else 1
     above, below = [], []
     for value, limits in zip(values, series.interval, strict=True):
-        known = limits is not None and isinstance(value, float | int)
-        above.append(factor * (limits[1] - value) if known else 0.0)
-        below.append(factor * (value - limits[0]) if known else 0.0)
+        if limits is None or not isinstance(value, float | int):
+            value, limits = 0.0, (0.0, 0.0)
+        above.append(factor * (limits[1] - value))
+        below.append(factor * (value - limits[0]))
     return {"array": above, "arrayminus": below, "thickness": 1, "width": 0}
 
 

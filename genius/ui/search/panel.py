@@ -1,6 +1,6 @@
 """The Search tab: answers, the steps of their IDs, why a result came, and blends."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -25,7 +25,7 @@ FORMS = ("csv", "json", "html")
 
 def panel(context: Context) -> Panel:
     search = Search(context)
-    calls = [search.show, search.steps, search.why, search.blend, search.save, search.warm]
+    calls: list[Callable[..., Any]] = [search.show, search.steps, search.why, search.blend, search.save, search.warm]
     return Panel(endpoints=[search.search], calls=calls)
 
 
@@ -83,12 +83,13 @@ class Search:
         """What the page shows of a search; search: as its address has it."""
         request, answers = self.searches.searched(search)
         first = answers[0]
-        if len(answers) > 1:
+        if request.example and len(answers) > 1:
             summary = view.summaries([answer.result for answer in answers], request.example)
             columns = [view.column(answer.result, answer.query, answer.options, self.forced) for answer in answers]
             generated = None
         else:
             weight = first.options.decoder_weight
+            assert weight is not None  # a setting of the page
             summary = view.summary(
                 first.result, request, first.options.modality, self.forced, weight, self.engine.index.n
             )

@@ -87,7 +87,8 @@ class Searches:
     def item_picture(self, id: Any) -> Image:
         """The picture of an item. Raises UserError if it has none, or was removed."""
         with suppress(UserError):
-            if image := item_query(self.engine.index, row_of(self.engine.index, id)).image:
+            image = item_query(self.engine.index, row_of(self.engine.index, id)).image
+            if isinstance(image, Image):
                 return image
         raise UserError("The item whose picture you search with has none, or was removed; choose another picture.")
 
@@ -104,7 +105,7 @@ class Searches:
                 vectors = self.engine.vectors_of(request.row)
                 results = self.engine.search_encoded(vectors, traced)
         # shown in a saved page, and never searched again
-        small = query.image and formatting.small_copy(query.image)
+        small = formatting.small_copy(query.image) if isinstance(query.image, Image) else None
         version = self.engine.index.folder.name
         return tuple(
             LastQuery(request.describe(asked), replace(asked, image=small), options, result, version)

@@ -41,7 +41,7 @@ def follow(namer: CodeNamer, answers: tuple[LastQuery, ...], column: int, rank: 
     there is none, or if the collection has changed since.
     """
     original = original_narrowing(namer, answers, column, rank)
-    return original and strip_data(namer, answers, column, rank, original, original)
+    return None if original is None else strip_data(namer, answers, column, rank, original, original)
 
 
 def original_narrowing(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from PIL.Image import Image
 
 from genius.examples import Example
 from genius.explore.beam_figure import format_probability
@@ -54,7 +55,7 @@ def example_card(example: Example, number: int) -> dict[str, Any]:
 def score_note(decoder_weight: float) -> str:
     """What the two numbers of an ID are, given the decoder's weight against codeword geometry."""
     log_prob = "log p among the codes of all levels"
-    formula = {0: f"{GEOMETRY}, alone", 1: f"{log_prob} alone"}.get(
+    formula = {0.0: f"{GEOMETRY}, alone", 1.0: f"{log_prob} alone"}.get(
         decoder_weight, f"{decoder_weight:g} × {log_prob} + {1 - decoder_weight:g} × {GEOMETRY}"
     )
     return (
@@ -80,7 +81,7 @@ def summary(
         "provenance": provenance_view(provenance_of(request.item.source) if request.item else {}),
         "asked": query.instruction,
         "reading": reading_view(result.reading),
-        "part": data_uri(small_webp(query.image)) if is_part and query.image else None,
+        "part": data_uri(small_webp(query.image)) if is_part and isinstance(query.image, Image) else None,
         "aim": target_view(result, modality, forced),
         "sentence": f"{count(len(result.hits), 'result')} for {describe_query(query, part=is_part)}, "
         f"in {milliseconds(sum(result.milliseconds.values()))}. {ranking_sentence(result, items)}",
@@ -140,7 +141,7 @@ def ranking_sentence(result: SearchResult, items: int) -> str:
 
 def weight_sentence(weight: float) -> str:
     """By what the IDs were generated, in a sentence."""
-    source = {0: f"{GEOMETRY}, alone", 1: "the decoder alone, which predicts code after code"}
+    source = {0.0: f"{GEOMETRY}, alone", 1.0: "the decoder alone, which predicts code after code"}
     return f"IDs by {source.get(weight, f'the decoder, which predicts codes (weight {weight:g}), and {GEOMETRY}')}."
 
 

@@ -41,6 +41,7 @@ class Explainer:
         if not result.trace:  # of a scan: a beam search for the same query
             options = replace(answer.options, mode="generate", trace=True)
             (result,) = engine.search_encoded(answer.encoded, options)
+        assert result.trace is not None
         whole = beam_tree(result.trace)
         (rank,) = dense_ranks(engine.index.embeddings, answer.result.embedding, np.array([row]))
         reason = explain(hit, whole, engine.index.n, int(rank))
