@@ -63,6 +63,7 @@ def calls(monkeypatch):
     from genius.ui import page, serving
 
     calls = []
+    app.prepare_process.cache_clear()
     server = SimpleNamespace(address="http://address", wait=lambda: calls.append("wait"))
     engine = SimpleNamespace(follow=lambda: calls.append("follow"))
     monkeypatch.setattr(runtime, "keep_freed_memory", lambda shared: calls.append("keep memory"))
@@ -90,11 +91,11 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
         logins=[("ada", "one")],
         policy=Policy(editable=True, hosts=("0.0.0.0", "genius.example.org"), origins=("https://example.org",)),
     )
-    memory, (runs, served_with), wait = calls
-    assert (memory, served_with, wait) == ("keep memory", hosting, "wait")
+    (runs, served_with), wait = calls
+    assert (served_with, wait) == (hosting, "wait")
     assert [run.name for run in runs] == ["one", "two"]
     assert runs[1].load() == ServedRun(two, editable=True, run_names=("one", "two"))
-    assert calls[3:] == [(two, "cpu"), "follow"]
+    assert calls[2:] == ["keep memory", (two, "cpu"), "follow"]
     assert "Serving at http://address until Ctrl+C" in capsys.readouterr().out
 
 
@@ -111,10 +112,17 @@ def test_it_serves_the_runs_it_was_given_and_loads_each_when_asked(tmp_path, cal
         ("--embed-in https://example.org", False, False),
     ],
 )
-def test_a_page_that_is_served_to_oneself_changes_a_working_copy(tmp_path, calls, arguments, editable, copied):
+def test_a_page_that_is_served_to_oneself_changes_a_working_copy(
+    tmp_path, calls, monkeypatch, arguments, editable, copied
+):
+    shown = []
+
+    def serve(runs, hosting):
+        return SimpleNamespace(address="http://address", wait=lambda: shown.append((runs[0].load(), hosting)))
+
+    monkeypatch.setattr("genius.ui.serving.serve", serve)
     app.main(["--run", str(make_run(tmp_path / "one")), *arguments.split()])
-    _, ((run,), hosting), _ = calls
-    served = run.load()
+    ((served, hosting),) = shown
     assert (served.editable, hosting.policy.editable) == (editable, editable)
     assert (served.copies is not None, hosting.policy.own) == (copied, copied)
     assert not (served.copies and served.copies.exists())  # any more

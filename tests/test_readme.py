@@ -17,15 +17,15 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import gradio as gr
 import pytest
 import torch
 
 from genius.commands import started
 from genius.ui import page as page_module
-from genius.ui.common.context import ServedRun
-from genius.ui.page import TabEntry, build
-from genius.ui.serving import Server, page_head
+from genius.ui.common.context import Panel, ServedRun
+from genius.ui.files import STATIC
+from genius.ui.page import build
+from genius.ui.serving import Server
 from tests import readmes
 from tests.collections.samples import picture
 from tests.readmes import FRONT, READMES, ROOT
@@ -208,16 +208,14 @@ def test_the_front_page_begins_with_the_two_commands():
     assert readmes.commands(FRONT)[:2] == two and len(readmes.blocks(FRONT)[0].text.splitlines()) == 2
 
 
-def test_a_tab_is_an_entry_in_the_list_of_tabs(monkeypatch):
-    def notes_tab(context, tab):
-        gr.Markdown(f"Notes about {context.engine.index.n} items", elem_id="notes")
+def test_a_tab_is_an_entry_in_the_list_of_panels(monkeypatch):
+    def notes(context):
+        return Panel({"notes": lambda: {"items": context.engine.index.n}})
 
-    monkeypatch.setitem(page_module.TABS, "notes", TabEntry("Notes", notes_tab))
-    components = build(FakeEngine(), ServedRun(Path("made-up"))).get_config_file()["components"]
-    labels = [component["props"]["label"] for component in components if component["type"] == "tabitem"]
-    assert labels == [entry.label for entry in page_module.TABS.values()] and labels[-1] == "Notes"
-    assert any(component["props"].get("elem_id") == "notes" for component in components)
-    assert "'notes'" in page_head()  # the addresses that lead to it
+    monkeypatch.setattr(page_module, "PANELS", (*page_module.PANELS, notes))
+    assert build(FakeEngine(), ServedRun(Path("made-up"))).looks["notes"]() == {"items": FakeEngine().index.n}
+    assert "const TABS = {" in (STATIC / "page/page.js").read_text(encoding="utf-8")
     contributing = FRONT.read_text(encoding="utf-8").partition("## Contributing")[2]
-    assert "`TABS` of `genius/ui/page.py`" in contributing
+    assert "`PANELS` of `genius/ui/page.py`" in contributing
+    assert "`TABS` of `genius/ui/static/page/page.js`" in contributing
     assert "`STAGES` of `training/stage.py`" in contributing  # tests/training/test_stage.py adds one

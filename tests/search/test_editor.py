@@ -53,7 +53,7 @@ def test_searches_find_the_first_items_while_the_others_are_still_added(editor, 
     assert next(changes).new == 2
     found = editor.engine.search("A zebra 1.", SearchOptions(k=9, added=True)).hits
     assert found[0].item.id == "1:1" and len(found) == 2
-    assert sum(changes, start=Added(0, 0, 0, 0, (), ())) == Added(2, 0, 1, 0, (), (), ("A zebra 2.",))
+    assert sum(changes, start=Added(0, 0, 0, 0, (), ())) == Added(2, 0, 1, 0, (), (), (("A zebra 2.", "item 1:2"),))
     assert [item.id for item in editor.engine.index.items(range(N, N + 4))] == ["1:1", "1:2", "1:4", "1:5"]
 
 
