@@ -24,6 +24,8 @@ export const loadNames = async () => {
   names = await get('names');
   fillMeanings();
 };
+let loading = null;
+export const wantNames = () => loading ??= loadNames();
 
 const HINTED = '[data-prefix], [data-hint]', WAIT = 250;    // milliseconds
 const card = node('div', {class: 'hint-card', id: 'hint-card', hidden: '', role: 'tooltip'});

@@ -1,17 +1,40 @@
 // The page: header, tabs, and what all panels share. Each panel is a module of its own, loaded when it is first opened.
-import {address} from './address.js';
 import * as api from './api.js';
-import {fillMeanings, loadNames} from './names.js';
+import {fillMeanings, loadNames, wantNames} from './names.js';
 import {button, closeMenus, menu, node, replace, reveal, say} from './nodes.js';
 import {queryBox, takeAnywhere} from './query.js';
 
 const TABS = {search: 'Search', codes: 'Codes', map: 'Map', compare: 'Compare', reports: 'Reports', collection: 'Collection', api: 'API'};
 const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', 'reading'];
+const NAMED = '[data-prefix], [data-meaning], [data-short]';    // what shows the names of codes
 const VIEWS = ['present', 'embed', 'numbers'];    // ways to show the page, which its address keeps
 const version = import.meta.url.match(/static\/([^/]+)\//)[1];
 const mounted = {}, listeners = {searched: new Set(), changed: new Set()};
 const roots = {}, tabs = {};
 let tour = null, first = true;
+
+// The address of the page is its state: the tab, the search, what each panel shows. An uploaded picture and the part of it
+// that is searched stand in the browser's own entry of the history, for no address can name them.
+const read = () => Object.fromEntries(new URL(location).searchParams);
+
+const address = {
+  listeners: new Set(),
+  get: () => ({...read(), ...history.state?.kept}),
+  // changes: parameters, '' removes one. replace: no new entry of the history. kept: what only this browser knows.
+  set(changes, {replace = false, kept} = {}) {
+    const url = new URL(location);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === '' || value === null || value === undefined) url.searchParams.delete(name);
+      else url.searchParams.set(name, value);
+    }
+    const state = {kept: kept === undefined ? history.state?.kept : kept};
+    const same = url.href === location.href && JSON.stringify(state.kept ?? {}) === JSON.stringify(history.state?.kept ?? {});
+    history[replace || same ? 'replaceState' : 'pushState'](state, '', url);
+    address.tell();
+  },
+  tell: () => address.listeners.forEach(listener => listener(address.get())),
+};
+addEventListener('popstate', address.tell);
 
 // Messages
 
@@ -141,6 +164,7 @@ const update = async given => {
     if (shownTab(address.get()) === tab) await panel.update(address.get());
     title(tab, address.get());
     fillMeanings();
+    if (document.querySelector(NAMED)) await wantNames();
   } catch (error) { fail(error); }
   if (given.tour || tour) await showTour(given);
 };
@@ -202,7 +226,6 @@ const begin = async () => {
   });
   await update(address.get());
   document.documentElement.dataset.ready = '';
-  loadNames().then(() => fillMeanings()).catch(fail);
 };
 begin().catch(fail);
 export {reveal};

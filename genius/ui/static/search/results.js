@@ -139,7 +139,7 @@ export const examples = (given, page) => {
   };
   const all = button({class: 'link all'}, () => unfold(!strip.classList.contains('open')));
   const example = (data, place) => node('li', {}, button({class: 'example box'}, () => { unfold(false); page.ask({example: String(place)}); },
-    data.picture ? node('img', {src: data.picture, alt: ''}) : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
+    data.picture ? node('img', {src: data.picture, alt: '', loading: 'lazy'}) : node('span', {class: 'quote', 'aria-hidden': 'true'}, '“'),
     node('span', {class: 'example-text'}, node('span', {class: 'title'}, data.title),
       ...data.text ? [node('span', {class: 'example-query'}, `“${data.text}”`)] : [],
       ...data.instructions.map(words => node('span', {class: 'wanted'}, words)), task(data))));

@@ -2,7 +2,6 @@
 import {fillMeanings} from '../page/names.js';
 import {button, node, replace} from '../page/nodes.js';
 import {cards, examples, generated, start, summary} from './results.js';
-import {steps} from './steps.js';
 
 const SEARCH = ['q', 'instruction', 'item', 'picture', 'example', 'reading', 'upload', 'part'];
 const MOST_KEPT = 20;    // searches of the history
@@ -179,9 +178,11 @@ export const mount = (root, page) => {
       page.fail(error);
     }
   };
-  const drawStrip = (value, found = null, branches = []) => {
+  const drawStrip = async (value, found = null, branches = []) => {
+    const mine = version, {steps} = await import('./steps.js');
+    if (mine !== version) return;
     const show = async (column, rank, next) => {
-      const mine = version, turn = turns.strip += 1;
+      const turn = turns.strip += 1;
       try {
         const answered = await page.call('steps', {search, column, rank, branches: next});
         if (mine === version && turn === turns.strip) drawStrip(answered.strip, answered.found, next);
@@ -197,6 +198,7 @@ export const mount = (root, page) => {
     shown = JSON.stringify(search);
     results.classList.add('pending');
     root.firstChild.classList.add('searched');
+    import('./steps.js');    // while the server searches
     try {
       const value = await page.call('show', {search}, {signal: mayEnd.signal});
       if (mine !== version) return;
@@ -209,7 +211,7 @@ export const mount = (root, page) => {
       replace(at.why, []);
       replace(at.blend, []);
       results.classList.remove('explained');
-      drawStrip(value.strip);
+      await drawStrip(value.strip);
       if (scrollY) scrollTo({top: 0});
       remember(search, value);
       page.answered({search, title: value.title, version: value.version});
