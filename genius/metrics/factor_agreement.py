@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from genius.schema import Item, LabeledQuery, source_fields
 
@@ -88,6 +87,8 @@ def adjusted_mutual_information(orders: Sequence[np.ndarray], codes: np.ndarray)
 
     The expectation by chance, which takes nearly all the time, is the same for all permutations.
     """
+    from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information  # the page needs none of it
+
     values, one_group = orders[0], np.zeros_like(codes)
     entropy, code_entropy = (conditional_entropy(labels, one_group) for labels in (values, codes))
     expected = expected_mutual_information(contingency_matrix(values, codes, sparse=True), len(values))
