@@ -81,6 +81,7 @@ def test_about_describes_the_run_and_leads_to_its_credits(visit):
     page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="About this collection").click()
     about = page.locator("#about")
+    about.get_by_role("heading", name="Photographs").wait_for()  # its module is loaded when it is first asked for
     for words in ("Photographs", "25,471 images", "<img src=x", "such as “What is this?”", "training.folder"):
         assert words in about.inner_text()
     with page.expect_popup() as opened:

@@ -40,12 +40,12 @@ const fetched = async (url, options) => {
     throw new Error('The server does not answer. What is shown may be old.');
   }
 };
+const refusal = sentence => Object.assign(new Error(sentence), {refused: true});    // told to the visitor, and no error of the page
 const refusalOf = async response => {
   const {error, detail} = await response.json().catch(() => ({}));
   if (response.status === 401) return Object.assign(new Error('You are signed out.'), {refused: true, remedy: {label: 'Sign in', act: () => location.reload()}});
   const sentence = error ?? detail;
-  return typeof sentence === 'string' ? Object.assign(new Error(sentence), {refused: true})
-    : new Error(`The server answered with ${response.status}.`);
+  return typeof sentence === 'string' ? refusal(sentence) : new Error(`The server answered with ${response.status}.`);
 };
 
 export const get = async (path, parameters = {}, {signal} = {}) => {
@@ -91,7 +91,7 @@ export const call = async (name, parameters = {}, {signal, progress} = {}) => {
   const answers = await fetched(link(`gradio_api/call/${name}/${event}`), {signal});
   if (!answers.ok) throw await refusalOf(answers);
   for await (const message of messagesOf(answers)) {
-    if (message.event === 'error') throw new Error(message.data?.error ?? message.data ?? 'Something went wrong on the server; its log has the details.');
+    if (message.event === 'error') throw refusal(message.data?.error ?? message.data ?? 'Something went wrong on the server; its log has the details.');
     if (message.event === 'generating') progress?.(message.data[0]);
     if (message.event === 'complete') return message.data[0];
   }
