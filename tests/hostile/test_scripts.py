@@ -151,12 +151,11 @@ def all_are_shown(visitor):
 
 
 def test_the_search_tab(visit):
-    visitor = visit("search")
+    visitor = visit("search&numbers=1")
     page = visitor.page
     page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="About this collection").click()
     page.locator("#examples .all").click()
-    page.evaluate("genius.setView('numbers', true)")
     all_are_shown(visitor)
     page.locator("#examples .example").nth(3).click()
     page.locator("#cards .card").first.wait_for()
@@ -188,11 +187,23 @@ def test_the_codes_tab(visit):
 
 
 def test_the_map_tab(visit):
-    visitor = visit("map")
+    visitor = visit("map&color=dataset")
     page = visitor.page
-    page.locator("#map-figure .legendtext").first.wait_for()
+    page.locator("#map-stage[data-ready]").wait_for()
+    page.locator(".map-name").first.wait_for()
     look(visitor)
-    assert visitor.seen
+    page.locator("#map-settings").get_by_text("Keep only").click()
+    all_are_shown(visitor)  # as names of data sets, many also as those of regions
+    page.locator("nav .map-entry", has_text=TEXTS[1]).click()
+    page.locator("#map-panel h2", has_text=TEXTS[1]).wait_for()
+    look(visitor)
+    for text in TEXTS:
+        page.fill("#map-find input", text)
+        page.press("#map-find input", "Enter")
+        page.locator("#map-panel h2", has_text=text[:40]).wait_for()
+    look(visitor)
+    page.locator("#map-panel .tile").first.click()
+    page.locator("#map-panel .itemcard").wait_for()
 
 
 def test_the_compare_tab(visit):
