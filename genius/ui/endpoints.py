@@ -28,6 +28,7 @@ from genius.ui.failures import sentence_for
 from genius.ui.security import MAX_EDITOR_UPLOAD, UPLOAD_LIFETIME
 
 MAX_FILE = 10 * 2**20  # bytes of a file that is uploaded, which may be a ZIP where visitors add items
+MAX_SESSIONS = 64  # that Gradio keeps, each with a description of all endpoints; they hold nothing of a caller
 CALL = "x-genius-call"  # the header by which a function finds its call; the gate sets it
 
 Recorder = Callable[[str, Call], AbstractContextManager[None]]
@@ -95,6 +96,7 @@ class Endpoints:
                 limits = {"concurrency_limit": 1, "concurrency_id": kind} if kind else {"concurrency_limit": None}
                 gr.api(served, api_name=name, api_visibility=seen, **limits)
         blocks.queue(api_open=False)
+        blocks.state_session_capacity = MAX_SESSIONS
         # its own rules for other origins do not apply where there are rules already: those of the server
         app = FastAPI(middleware=[Middleware(CORSMiddleware)], openapi_url=None)
         gr.mount_gradio_app(
