@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 os.environ.setdefault("GRADIO_TEMP_DIR", str(Path(tempfile.gettempdir()) / "gradio"))  # where uploads lie
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # it would remember 10,000 calls, of which we ask nothing
 
 import gradio as gr
 from fastapi import FastAPI

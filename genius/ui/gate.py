@@ -57,7 +57,7 @@ class Gate:
         return await self.forward(scope, receive, send)
 
     async def call(self, name: str | None, scope: Scope, receive: Receive, send: Send) -> None:
-        """Accept a call, and hand it to Gradio with all its arguments. name: of the endpoint; None: by its number."""
+        """Accept a call, and hand it to Gradio with all its arguments. name: its endpoint; None: a number names it."""
         try:
             body = json.loads(await read_body(receive))
             assert isinstance(body, dict)

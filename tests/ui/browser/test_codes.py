@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from genius.explore.code_search import CodeSearch
 from tests.ui.browser.actions import search
 
 pytestmark = pytest.mark.browser
@@ -48,17 +49,21 @@ def expected(served, pattern):
 
 
 def test_a_pattern_brings_its_items_one_of_which_becomes_the_query_and_the_address_says_so(opened, served):
-    page = opened()
+    page = opened("/?other=kept")
     own = served.engine.index.codes([4])[0].tolist()
     ask(page, f"{own[0]} - * - {own[2]}")
     items = expected(served, (own[0], None, own[2]))
     shown(page, items)
     assert crumbs(page) == ["all", f"{own[0]} Text", "*", str(own[2])]
+    field = page.locator("#codes-pattern input")
+    assert field.input_value() == f"{own[0]} · * · {own[2]}"
+    assert field.evaluate("field => field === document.activeElement")
     assert page.locator("#codes-items .tile").count() == int(items.split()[0])
-    page.wait_for_url(f"**code={own[0]}.*.{own[2]}*")
+    page.wait_for_url(f"**/?other=kept&tab=codes&code={own[0]}.*.{own[2]}")
     page.locator("#codes-items .tile").first.click()
     card = page.locator("#codes-card .itemcard")
     card.wait_for()
+    page.locator("#announcer", has_text=card.get_attribute("aria-label")).wait_for(state="attached")
     card.get_by_role("button", name="Use as query").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.locator("#cards .card").first.wait_for()
@@ -80,12 +85,15 @@ def test_back_returns_to_the_results_from_which_a_code_was_opened(visit):
     assert page.locator("#cards .card").first.is_visible()
     page.go_forward()
     page.get_by_role("tab", name="Codes", selected=True).wait_for()
+    page.wait_for_url(f"**code={prefix}*")
 
 
 def test_a_wrong_address_says_so_and_leaves_all_codes(visit):
     page = visit("/?tab=codes&code=hello")
     page.get_by_text("'hello' is not a code").first.wait_for()
     shown(page, "40 items")
+    page = visit("/?item=nowhere")
+    page.get_by_text("There is no item 'nowhere'").first.wait_for()
 
 
 def test_the_codes_around_an_open_one_are_a_key_away(opened, served):
@@ -119,12 +127,13 @@ def test_health_opens_with_its_tables(opened):
     assert page.locator("#codes-health table").count() == 2
 
 
-def test_a_code_is_found_opened_noted_and_embedded(opened, served):
+def test_a_code_is_found_opened_noted_and_embedded(opened, served, monkeypatch):
     page = opened(width=390)
     page.fill("#codes-words input[type=search]", "red boat")
     page.press("#codes-words input[type=search]", "Enter")
     found = page.locator("#codes-found .found")
     found.first.wait_for()
+    page.locator("#announcer", has_text="codes").wait_for(state="attached")
     assert "means=red+boat" in page.url
     key = found.first.get_attribute("data-key")
     found.first.click()
@@ -133,8 +142,15 @@ def test_a_code_is_found_opened_noted_and_embedded(opened, served):
     assert page.locator(f"#codes-near [data-key='{key}']").count() == 0
     page.locator("#codes-summary summary", has_text="A note to copy").click()
     note = page.locator("#codes-summary textarea").input_value()
-    assert f"tab=codes&code={key}" in note and "items" in note
+    assert note.endswith(f"{served.url}/?tab=codes&code={key}") and "items" in note
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    monkeypatch.setattr(CodeSearch, "by_chance", lambda self: (0,))
+    page.get_by_role("button", name="A random code").click()
+    page.wait_for_url(re.compile(r"code=0(&|$)"))
+    page.goto(f"{served.url}/?tab=codes&code={key}&embed=1")
+    page.locator("#codes-near .found").first.wait_for()
+    for part in ("#header", "#tabs", "#codes-ask", "#codes-plays"):
+        assert page.locator(part).count() and not page.locator(part).is_visible()
 
 
 def test_a_picture_is_guessed_one_code_after_the_other(visit, served):

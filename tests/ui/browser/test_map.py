@@ -16,6 +16,18 @@ from tests.ui.fake_maps import FEW, REGIONS, serving_maps
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 DRAWN = 39  # of the run's 40 items
+POINT = """number => {    // where a point lies on the screen
+  const drawn = document.querySelector('.map-drawn'), {data, layout} = drawn;
+  const box = drawn.parentElement.getBoundingClientRect();
+  const [[left, right], [low, high]] = [layout.xaxis.range, layout.yaxis.range];
+  for (const {members, x, y} of data) {
+    const at = members.indexOf(number);
+    if (at >= 0) return {x: box.x + (x[at] - left) / (right - left) * box.width,
+                         y: box.y + (high - y[at]) / (high - low) * box.height};
+  }
+}"""
+CHOSEN = """() => document.querySelector('.map-drawn').data.find(
+  ({members, marker}) => marker.colorscale && members.length).members[0]"""
 
 
 @pytest.fixture(scope="module")
@@ -88,18 +100,54 @@ def test_an_area_that_is_drawn_is_chosen(opened):
             page.mouse.down()
     page.mouse.up()
     chosen(page, "area", f"{DRAWN} items")
+    page.locator("#announcer", has_text=f"area: {DRAWN} items").wait_for(state="attached")
     assert page.locator("#map-panel .tile").count() == 9
+    page.locator("#map-panel .tile").first.click()
+    page.locator("#map-panel .itemcard").wait_for()
 
 
 def test_a_point_opens_its_card_and_the_way_back(opened, served):
     page = opened("/?tab=map&items=0:4")
     chosen(page, "one item", "1 item")
-    page.wait_for_function("!document.querySelector('.map-drawn').style.transform")
-    page.locator("#map-panel").get_by_role("button").filter(has_text=re.compile(r"\w")).last.wait_for()
-    page.locator("#map-panel .map-text, #map-panel .tile").first.click()
-    page.locator("#map-panel .itemcard").wait_for()
+    number = page.evaluate(CHOSEN)
+    page.mouse.move(1, 1)
+    page.wait_for_timeout(1000)  # the map glides to what is chosen
+    at = page.evaluate(POINT, number)
+    page.mouse.move(at["x"], at["y"])
+    page.locator("#map-hint p").wait_for()
+    page.mouse.click(at["x"], at["y"])
+    card = page.locator("#map-panel .itemcard")
+    card.wait_for()
+    assert card.locator(".which").inner_text().split() == ["Text", "0:4"]
+    codes = served.engine.index.codes([4])[0].tolist()
+    assert card.locator(".codes button").all_inner_texts() == [str(code) for code in codes]
+    assert card.locator(".neighbours li").count() == 8
     page.locator("#map-back").click()
     chosen(page, "one item")
+
+
+def test_a_finger_scrolls_the_page_over_the_map_until_it_is_to_move_the_map(browser, served):
+    with browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as phone:
+        page = phone.new_page()
+        page.goto(f"{served.url}/?tab=map")
+        drawn(page)
+        stage = page.locator("#map-stage")
+        for mode, scrolls in (("", True), ("Move", False)):
+            if mode:
+                page.get_by_role("button", name=mode, exact=True).click()
+            stage.scroll_into_view_if_needed()
+            box, before = stage.bounding_box(), page.evaluate("scrollY")
+            swipe(phone.new_cdp_session(page), box["x"] + box["width"] / 2, max(box["y"], 0) + 200)
+            page.wait_for_timeout(500)
+            assert (page.evaluate("scrollY") > before) == scrolls
+
+
+def swipe(session, x, y):
+    """A finger goes up by 80 pixels."""
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for way in range(10, 81, 10):
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y - way}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 def test_fewer_codes_leave_fewer_places_and_say_what_moved(opened):

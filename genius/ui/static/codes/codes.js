@@ -39,11 +39,11 @@ export const mount = (root, page) => {
   const drawAsk = given => {
     const pattern = node('input', {
       type: 'text', placeholder: '0 · 17 · * · 5', maxlength: '200',
-      'aria-label': 'Code by number; * stands for any',
+      'aria-label': 'Code by number; * stands for any', value: (given.code ?? '').replaceAll('.', ' · '),
     });
     const byNumber = form('codes-pattern', 'Or by number', pattern,
       typed => open(typed.replace(/[\s·.-]+/g, '.')));
-    if (!page.run.has_encoder) return at.ask.replaceChildren(byNumber);
+    if (!page.run.has_encoder) return replace(at.ask, [byNumber]);
     const name = 'Which codes mean …';
     const words = node('input', {
       type: 'search', placeholder: 'dog, or a man riding a wave', maxlength: '1000',
@@ -55,7 +55,7 @@ export const mount = (root, page) => {
     const byWords = form('codes-words', name, words, means => page.address.set({means, play: ''}),
       button({class: 'primary', id: 'codes-go'}, () => byWords.requestSubmit(), 'Find'),
       button({class: 'choice', id: 'codes-picture'}, () => file.click(), 'By a picture'), file);
-    at.ask.replaceChildren(byWords, byNumber);
+    replace(at.ask, [byWords, byNumber]);
   };
   const find = async query => {
     try {
@@ -89,7 +89,7 @@ export const mount = (root, page) => {
     const data = await page.get('codes', asked);
     if (mine !== version) return;
     const hasFocus = at.summary.contains(document.activeElement);
-    replace(at.summary, [summary(data, page, open)]);
+    replace(at.summary, [summary(data, page, open, shown !== data.key)]);
     if (hasFocus) at.summary.firstChild.focus({preventScroll: true});
     replace(at.main, [
       node('div', {class: 'codes-sides'},

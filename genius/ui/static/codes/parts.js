@@ -28,7 +28,8 @@ const note = ({key, typed, label, items}) => {
   return folded('A note to copy', text, copyButton(text, 'note'));
 };
 
-export const summary = (data, page, open) => {
+// isNew: whether another code was open before, so that this one is announced.
+export const summary = (data, page, open, isNew) => {
   const {crumbs, items, empty, label, checked, mixed, modalities, around, key, typed} = data;
   const crumb = ({name, key, open: any}, place) => {
     const current = place === crumbs.length - 1 ? {'aria-current': 'true'} : {};
@@ -56,7 +57,7 @@ export const summary = (data, page, open) => {
     node('nav', {'aria-label': 'Codes from the first level'},
       node('ol', {class: 'crumbs'}, ...crumbs.map(crumb))),
     node('span', {class: 'choices'}, ...Object.entries(WAYS).map(way))),
-  node('h2', {'data-announced': ''}, empty ? 'Nothing matches' : items,
+  node('h2', isNew ? {'data-announced': ''} : {}, empty ? 'Nothing matches' : items,
     label ? ` · ${label}` : ''),
   ...checked ? [node('p', {class: 'label'}, about)] : [],
   node('p', {class: 'sentence'}, data.introduction || data.sentences.join(' ')),
