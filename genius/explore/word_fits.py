@@ -245,9 +245,9 @@ def telling_words(texts: Iterable[str]) -> list[str]:
     forms, counts, heads = Counter[str](), Counter[str](), Counter[str]()
     for text in filter(None, texts):
         lower = text.lower()
-        found = {word for word in WORD.findall(lower) if word not in STOP_WORDS}
-        forms.update(found)
-        counts.update({singular(word) for word in found})
+        found = dict.fromkeys(word for word in WORD.findall(lower) if word not in STOP_WORDS)  # in their order
+        forms.update([*found])
+        counts.update([*dict.fromkeys(map(singular, found))])
         heads.update(words[-1] for name in names_in(lower) if (words := WORD.findall(name)))
     form_of: dict[str, str] = {}
     for form, _ in (*heads.most_common(), *forms.most_common()):

@@ -5,7 +5,7 @@ from genius.errors import UserError
 from genius.explore import code_search as module
 from genius.explore.code_profile import Profiles
 from genius.explore.code_search import CodeSearch
-from genius.explore.word_fits import MIN_ITEMS
+from genius.explore.word_fits import MIN_ITEMS, singular
 from genius.schema import Modality
 from tests.ui.fake_engine import CODE_SIZES, DIM, FakeEngine, FakeIndex
 
@@ -112,7 +112,7 @@ def test_items_whose_texts_have_the_words_fit_however_far_they_lie(search, monke
     known = words.words[0]
     fits = words.fitting(known, rows)
     assert fits.sum() > 1
-    far = -words.vectors[words.number[words.words[0]]]
+    far = -words.vectors[words.number[singular(known)]]
     assert sum(code.fitting for code in search.find(far, known, False, 20)) > 5
     assert search.rows_for(np.ones(words.center.shape), known).tolist() == rows[fits].tolist()
     assert len(search.rows_for(np.ones(words.center.shape), "xyzzy")) == max(1, int(module.FITTING * N))

@@ -19,7 +19,7 @@ SHOWS = {
     "search": "#cards .empty, #cards .card",
     "codes": "#codes-go",
     "map": "#tab-map .empty code, #tab-map .empty pre",
-    "compare": "#compare .empty",
+    "compare": "#compare .empty, #compare .system",
     "reports": "#reports-panel pre",
     "collection": ".collection-read-only pre",
     "api": "#api .endpoint",
