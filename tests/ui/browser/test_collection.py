@@ -114,7 +114,6 @@ def test_a_folder_is_dropped_searched_alone_kept_and_forgotten(visit, served, ph
     page.locator("#collection-added .added").nth(1).wait_for()
     codes = page.locator("#collection-added .added").first.locator(".code")
     assert codes.all_inner_texts() == [str(code) for code in served.engine.index.codes([ITEMS + 1])[0]]
-    page.reload()
     page.get_by_role("button", name="Search in what was added").click()
     page.get_by_role("tab", name="Search", selected=True).wait_for()
     page.fill("#text textarea", "a beach")
