@@ -64,7 +64,7 @@ const card = (data, column, query_row, {act, page}) => {
     act('why', column, id, made.querySelector('.title'));
   };
   const words = [...title ? [node('b', {}, title)] : [], ...rest ? [node('span', {class: 'words'}, rest)] : []];
-  if (data.versions) words.push(node('span', {class: 'versions'}, data.versions));
+  if (data.versions) words.push(' ', node('span', {class: 'versions'}, data.versions));
   const actions = ACTIONS.filter(([name]) => name !== 'Use' || data.picture).map(([name, hint, what]) =>
     button({title: hint, tabindex: '-1'}, clicked => what === 'why' ? open() : act(what, column, id, clicked), name));
   made.append(...data.picture ? [pictureOf(data)] : [],
