@@ -138,7 +138,8 @@ def index_part(
     texts, settings = instructions_for(candidates.keys, collection), arguments.settings.index
     write = partial(write_index, items=items, image_path=collection.image_path, instructions=texts)
     write = partial(write, thumbnail_side=settings.thumbnail_side)
-    keeps_fused = settings.fused and len(np.unique(candidates.modalities)) > 1  # else cosines find 4 points more (LOG.md)
+    # among items of one modality cosines find 4 points more (LOG.md)
+    keeps_fused = settings.fused and len(np.unique(candidates.modalities)) > 1
     publish_index(run, write, quantizer, fused, embeddings, modalities, keeps_fused)
     if len(items) < len(candidates):
         page = shlex.join(["python", "app.py", "--run", str(run.path)])
