@@ -17,9 +17,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
+from genius.collections import class_folders
 from genius.collections.annotations import OBJECTS, read_annotations
 from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
+from genius.collections.class_folders import CATEGORY, categories, split_of_folder
 from genius.collections.encodings import code_page_note, decoded
 from genius.collections.images import SUFFIXES as IMAGES
 from genius.collections.layout import SPLITS
@@ -273,7 +275,20 @@ def _read_beside(folder: Folder, records: list[Record], notes: list[str]) -> set
         record.attributes = _without_empty({OBJECTS: list(dict.fromkeys(annotations.objects.get(record.image, [])))})
     for name in sorted(name for name in folder.files if "/" in name and name.lower().endswith(TABLES))[:1]:
         notes.append(f"{name} is not read; name tables in folders metadata.csv, or put one into the folder itself")
-    return annotations.files | _read_captions(folder, records, annotations.files, notes)
+    files = annotations.files | _read_captions(folder, records, annotations.files, notes)
+    if not any(record.captions or record.attributes for record in records):
+        _read_folders(records, notes)
+    return files
+
+
+def _read_folders(records: list[Record], notes: list[str]) -> None:
+    """Read what the names of folders say of the pictures in them."""
+    named = categories([record.image for record in records])
+    notes += class_folders.note(named.values())
+    for record in records:
+        if name := named.get(record.image):
+            record.attributes = {CATEGORY: name}
+            record.split = split_of_folder(record.image)
 
 
 def _read_captions(folder: Folder, records: list[Record], others: set[str], notes: list[str]) -> set[str]:
