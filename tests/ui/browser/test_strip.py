@@ -18,6 +18,7 @@ def served(tiny_page):
 
 def search(page):
     actions.search(page, "A red dog.")
+    page.locator("#strip section").first.wait_for()
     if page.get_by_role("button", name="Show the steps").is_visible():
         page.get_by_role("button", name="Show the steps").click()
     return page.locator("#strip")
