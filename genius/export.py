@@ -185,7 +185,7 @@ def _record(index: Index, row: int, item: Item) -> tuple[str, ...]:
 
 
 def _base64(data: np.ndarray | bytes) -> str:
-    return b64encode(data).decode()
+    return b64encode(data.tobytes() if isinstance(data, np.ndarray) else data).decode()
 
 
 def _write_call(file: Path, function: str, *values: Any) -> None:

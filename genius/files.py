@@ -125,7 +125,7 @@ def link_files(source: Path, folder: Path, left_out: Collection[str] = ()) -> No
 
 
 def write_array(file: Path, shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[np.ndarray]) -> None:
-    """Write a .npy file block by block along the first axis.
+    """Write a .npy file of this shape, block (b, …) by block along the first axis.
 
     Not through a memory map: where a full disk cannot hold a page of one, the operating system kills the process.
     """

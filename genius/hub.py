@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, hf_hub_download, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
@@ -95,7 +96,7 @@ def is_of_a_run(file: str) -> bool:
 
 def shared_manifest(run: Run) -> str:
     """The manifest with the names alone of folders outside the run, which are nobody else's business."""
-    outside = {"sources": [Path(source).name for source in run.manifest.get("sources", [])]}
+    outside: dict[str, Any] = {"sources": [Path(source).name for source in run.manifest.get("sources", [])]}
     outside["collection"] = Path(run.manifest.get("collection", "")).name
     return json.dumps(run.manifest | {key: value for key, value in outside.items() if key in run.manifest})
 

@@ -9,6 +9,7 @@ a new measurement needs no change there. A report that is read may be a stranger
 
 import subprocess
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, field
 from importlib import metadata
 from pathlib import Path
@@ -49,7 +50,7 @@ class Table:
 
     title: str
     columns: list[Column]
-    rows: list[list[Cell]]
+    rows: Sequence[Sequence[Cell]]
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -96,9 +97,9 @@ class Series:
     """
 
     name: str
-    x: list[float | str]
-    y: list[float | str | None]
-    interval: list[tuple[float, float] | None] = field(default_factory=list)  # of the numbers; none, or one each
+    x: Sequence[float | str]
+    y: Sequence[float | str | None]
+    interval: Sequence[tuple[float, float] | None] = field(default_factory=list)  # of the numbers; none, or one each
     shown: bool = True  # False: only by a click on the legend
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, FiniteFloat, field_validator
 
@@ -52,7 +52,7 @@ BESIDE = ("reports/*.json", "reports/*.md", "examples/*", "CREDITS.md")  # the p
 MAX_HASHED = 256 * 2**20  # bytes; of larger files (embeddings of millions) loading checks the size alone
 
 Checksum = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-PartName = Literal[tuple(BUILT_FROM)]
+PartName = Annotated[str, Field(pattern=f"^({'|'.join(BUILT_FROM)})$")]
 FileName = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$", max_length=200)]  # below its folder
 
 
@@ -214,7 +214,10 @@ class Run:
 
     @contextmanager
     def reading(self, part: str) -> Iterator[Path]:
-        """As `folder`; no other process deletes the folder from before the check until the end of the block."""
+        """As `folder`; no other process deletes the folder from before the check until the end of the block.
+
+        Raises UserError if a file is missing, or is another than the manifest says.
+        """
         entry = self._part(part)
         folder = self.path / entry["folder"]
         try:
@@ -315,6 +318,7 @@ class Run:
                         (aside / name).chmod(aside.stat().st_mode & 0o666)
                     fsync(aside / name)
                 for name, before in shared.items():
+                    assert present is not None, "what has the shared files"
                     link_or_copy(self.path / present["folder"] / before, aside / name)
                     files[name] = present["files"][before]
                 digest = digest_of(files)

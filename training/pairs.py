@@ -39,7 +39,7 @@ class CandidateTable:
         """The stages of one training read the files once; they are read again after a change."""
         return read_candidates(collection, records_stamp(collection.root))
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._order = np.argsort(self.keys)
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ class LockedSettings:
     input_dropout: Probability = 0.0  # of tower outputs
     class_pictures: Annotated[int, Field(ge=0, le=100)] = 0  # of each class of the bridge, see class_pictures.py
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect(self.class_pictures != 1, "class_pictures is 0, or at least 2: one of each class is for validation")
 
 
@@ -86,7 +86,7 @@ class EncoderSettings:
     towers: TowerSettings = field(default_factory=TowerSettings)  # how both become one encoder (ours)
     locked: LockedSettings = field(default_factory=LockedSettings)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         locked, swaps = self.locked.enabled, self.instruction_swap_prob
         expect(not locked or self.fusion == "score", "locked.enabled is false where fusion is feature")
         expect(not locked or not self.grad_checkpointing, "grad_checkpointing is false where locked.enabled is true")
@@ -125,7 +125,7 @@ class QuantizerSettings:
     kmeans_iterations: Count = 1000
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
 
 
@@ -151,7 +151,7 @@ class DecoderSettings:
     half: bool = False  # weights are stored, and used from then on, in half precision (ours)
     bf16: bool = True  # mixed precision, on devices with instructions for it
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect(self.keep_best or not self.patience, "keep_best is true where patience is above 0")
 
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
-from io import FileIO
+from io import BufferedIOBase, FileIO
 from lzma import LZMADecompressor, LZMAError
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile
@@ -36,7 +36,8 @@ MAX_UNPACKED = 2**30  # bytes of all files of all archives
 MAX_LIST = 16 * 2**20  # bytes of an archive's list of its files
 UNSAFE = re.compile(r"[^\w .()+-]")  # characters of a name
 LONGEST = 60  # characters of a name
-OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".tbz2": bz2.open}  # of compressed TARs
+OPENERS: dict[str, Callable[[Path], BufferedIOBase]]  # of compressed TARs
+OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".tbz2": bz2.open}
 XZ = (".xz", ".txz")
 SUFFIXES = (".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")  # of a source
 MOST_DENSE = 50  # bytes in one of a compressed TAR, above the first DENSE: pictures have one, texts ten
@@ -46,6 +47,7 @@ TEXTS = (".txt", ".caption", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml",
 MAX_FILE = 2**26  # bytes of a file of a source's archive
 CHUNK = 2**20  # bytes
 BLOCK = 2**12  # bytes that a file takes at least
+DAMAGE: tuple[type[Exception], ...]
 DAMAGE = (BadZipFile, tarfile.TarError, OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zlib.error)
 DAMAGE += (LZMAError,)
 
@@ -166,7 +168,7 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
         with _Bounded(archive) as stream, ZipFile(stream) as opened:
             for entry in opened.infolist():
                 if not entry.is_dir():
-                    yield entry.filename, entry.file_size, _problem(entry), lambda entry=entry: opened.open(entry)
+                    yield entry.filename, entry.file_size, _problem(entry), partial(opened.open, entry)
         return
     with ExitStack() as stack:
         whole = archive
@@ -184,10 +186,10 @@ def _members(archive: Path, folder: Path, room: int) -> Iterator[Member]:
         stream = stack.enter_context(_Bounded(whole))
         tar = stack.enter_context(tarfile.open(fileobj=stream, mode="r:"))
         for member in tar:
-            tar.members = []  # which would grow with the archive
+            tar.members = []  # type: ignore[attr-defined]  # which would grow with the archive
             if not member.isdir():
                 problem = "" if member.isreg() and not member.issparse() else "is a link or a device"
-                yield member.name, member.size, problem, lambda member=member: tar.extractfile(member)
+                yield member.name, member.size, problem, partial(tar.extractfile, member)
 
 
 def _expanded(archive: Path) -> Iterator[bytes]:

@@ -135,7 +135,10 @@ def _write_dataset(
 def write_draft(
     writer: CollectionWriter, name: str, draft: Draft, prompts: Mapping[int, Sequence[str]]
 ) -> list[RowCount]:
-    """Write the candidates and queries of a dataset, and the instructions (by task) of its rows."""
+    """Write the candidates and queries of a dataset, and the instructions (by task) of its rows.
+
+    Raises UserError if it gives no candidate.
+    """
     rows: dict[int | None, RowCount] = {}
     for item, tasks, splits in draft.candidates():
         writer.candidate(item, name, tasks, splits)

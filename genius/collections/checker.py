@@ -218,7 +218,9 @@ class Checker:
 
     def _row(self, file: Path, number: int, dataset: str, split: str, query: LabeledQuery) -> Iterator[LineError]:
         """A query must belong to the task and the dataset of its file, as the first query does."""
-        task = layout.QUERY_FILE.fullmatch(file.name)["task"]
+        match = layout.QUERY_FILE.fullmatch(file.name)
+        assert match, file
+        task = match["task"]
         if task is not None and query.task != int(task):
             yield LineError(file, number, f"the query's task_id is {query.task}, but the file is of task {task}")
         elif split != "train":

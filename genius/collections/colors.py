@@ -59,7 +59,8 @@ def low_bytes(image: Image.Image) -> list[Any]:
 
 def is_dark(image: Image.Image) -> bool:
     """Whether all high bytes of colours are those of numbers of 12 bits at most."""
-    return max(high for _, high in image.getextrema()[:3]) < 16
+    bands: Any = image.getextrema()  # (low, high) of each: it has several
+    return max(high for _, high in bands[:3]) < 16
 
 
 def of_both_bytes(high: Image.Image, low: Image.Image) -> Image.Image:
@@ -72,7 +73,8 @@ def of_both_bytes(high: Image.Image, low: Image.Image) -> Image.Image:
 
 
 def levels_of(numbers: np.ndarray) -> np.ndarray:
-    """Numbers of float32 as levels from 0 to 255, scaled by their range; overwrites the numbers."""
+    """Numbers (h, w, …) of float32 as levels from 0 to 255, scaled by their range; overwrites the
+    numbers."""
     low, high = _range(numbers)
     np.clip(numbers, low, high, out=numbers)
     np.nan_to_num(numbers, copy=False, nan=low)
@@ -110,7 +112,7 @@ def on_white(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def in_srgb(image: Image.Image, info: Mapping[str, Any]) -> Image.Image:
+def in_srgb(image: Image.Image, info: Mapping[Any, Any]) -> Image.Image:
     """An RGB image without a profile, of one in mode L, RGB or CMYK.
 
     info: `Image.info` of the file, which may have an ICC profile, or a PNG's gamma. A profile that

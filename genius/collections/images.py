@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
+from PIL.ImageFile import ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 
 from genius.collections.colors import eight_bits, in_srgb, is_dark, levels_of, low_bytes, of_both_bytes, on_white
@@ -102,6 +103,7 @@ def open_image(
         info, turn = image.info, _turn(image)
         if deep and source is not image and is_dark(image):
             low = image_header(source, name, limits)
+            assert isinstance(low, ImageFile), "as the image, it has tiles"
             low.tile = deep
             image = of_both_bytes(image, low)
         image = eight_bits(image)
@@ -118,6 +120,7 @@ def image_header(
     """An image that is within the limits, not decoded yet. Raises UserError like `open_image`."""
     name = Path(source).name if isinstance(source, Path | str) else name
     is_raw, name = Path(name).suffix.lower() in RAW, name[:SHOWN]
+    image: Image.Image | None
     if isinstance(source, Image.Image):
         image = source
     else:

@@ -1,11 +1,15 @@
 """Ids as integer keys: 5.6 million ids take 45 MB as an array and, numbered one by one, 3 MB as a set."""
 
 import re
-from typing import Self
+from typing import Self, TypeVar
+
+import numpy as np
 
 MAX_NUMBER = 2**40
 ID = re.compile(r"(0|[1-9]\d{0,5}):(0|[1-9]\d{0,11})", re.ASCII)  # no leading zeros, so that an id has one spelling
 PAGE_BITS = 8  # a page holds 256 consecutive keys in 32 bytes: of keys far apart, each takes a page of its own
+
+Keys = TypeVar("Keys", int, np.ndarray)
 
 
 def id_key(name: str) -> int:
@@ -21,8 +25,8 @@ def key_id(key: int) -> str:
     return f"{key // MAX_NUMBER}:{key % MAX_NUMBER}"
 
 
-def key_dataset(key: int) -> int:
-    """The dataset number of a key, or of an array of keys."""
+def key_dataset(key: Keys) -> Keys:
+    """The dataset number of a key, or of each of an array of keys (n,)."""
     return key // MAX_NUMBER
 
 

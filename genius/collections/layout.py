@@ -30,7 +30,7 @@ def query_file(dataset: str, task: int | None, split: str) -> Path:
     return Path("query", split, f"mbeir_{_row_name(dataset, task)}_{split}.jsonl")
 
 
-def qrels_file(dataset: str, task: int | None, split: str) -> Path:
+def qrels_file(dataset: str, task: int | str | None, split: str) -> Path:
     return Path("qrels", split, f"mbeir_{_row_name(dataset, task)}_{split}_qrels.txt")
 
 
@@ -58,5 +58,5 @@ def is_inside(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def _row_name(dataset: str, task: int | None) -> str:
+def _row_name(dataset: str, task: int | str | None) -> str:
     return dataset if task is None else f"{dataset}_task{task}"

@@ -125,7 +125,7 @@ class Folder:
                 raise UserError(f"{quoted(name)} may be any of {', '.join(map(quoted, fits))}; name one exactly")
             if fits:
                 return fits[0]
-        fits = self._alike[_stem].get(_stem(name), ())
+        fits = self._alike[_stem].get(_stem(name), [])
         if len(fits) == 1:
             return fits[0]  # of a name without its suffix, or of a picture that was saved in another format
         for file in self._alike[_look].get(_look(name), ()):
@@ -177,7 +177,8 @@ class Folder:
         """Yield (relative path, hidden). A link to a folder is followed unless it is hidden, that folder is read
         anyway, or the link lies in it: it would lead to all that lies beside this folder."""
         top = os.path.realpath(self.root)
-        seen, followed, waiting = {top}, [top], [(self.root, "", False, (top,))]
+        seen, followed = {top}, [top]
+        waiting: list[tuple[Path, str, bool, tuple[str, ...]]] = [(self.root, "", False, (top,))]
         while waiting:
             folder, prefix, hidden, inside = waiting.pop(0)  # inside: real folders, from the root by links to this one
             try:

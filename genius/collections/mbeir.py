@@ -149,7 +149,7 @@ class Collection:
 
     def pool_files(self) -> dict[str, Path]:
         """Pool name -> file, global pools first."""
-        files = {}
+        files: dict[str, Path] = {}
         for folder in ("global", "local"):
             for file in sorted((self.root / "cand_pool" / folder).glob("*.jsonl")):
                 if match := layout.POOL_FILE.fullmatch(file.name):
@@ -172,6 +172,7 @@ class Collection:
     def qrels_files(self, query_file: Path) -> list[Path]:
         """The existing qrels files of a query file: of the same name, or for all tasks of the dataset."""
         match = layout.QUERY_FILE.fullmatch(query_file.name)
+        assert match, query_file
         names = {
             self.root / layout.qrels_file(match["dataset"], task, match["split"]) for task in (match["task"], None)
         }

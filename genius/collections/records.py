@@ -48,6 +48,7 @@ def parse_query(file: Path, line: int, text: str) -> LabeledQuery:
 
 
 def parse_judgment(file: Path, line: int, text: str) -> Judgment:
+    """Raises LineError."""
     fields = text.split()
     if len(fields) < 4:
         raise LineError(file, line, "expected: query id, 0, candidate id, relevance, task id")
@@ -140,21 +141,23 @@ class QueryLine(TypedDict):
 
 def _item(line: CandidateLine) -> Item:
     text, image = line.get("txt") or "", line.get("img_path") or None
-    _check_modality(line["modality"], text, image)
-    return Item(line["did"], line["modality"], text, image, line.get("src_content") or "")
+    modality = _checked_modality(line["modality"], text, image)
+    return Item(line["did"], modality, text, image, line.get("src_content") or "")
 
 
 def _query(line: QueryLine) -> LabeledQuery:
     text, image = line.get("query_txt") or "", line.get("query_img_path") or None
-    _check_modality(line["query_modality"], text, image)
-    positives, negatives = (tuple(line.get(name, ())) for name in ("pos_cand_list", "neg_cand_list"))
+    modality = _checked_modality(line["query_modality"], text, image)
+    positives, negatives = tuple(line.get("pos_cand_list", ())), tuple(line.get("neg_cand_list", ()))
     source = line.get("query_src_content") or ""
-    return LabeledQuery(line["qid"], line["query_modality"], line["task_id"], text, image, positives, negatives, source)
+    return LabeledQuery(line["qid"], modality, line["task_id"], text, image, positives, negatives, source)
 
 
-def _check_modality(stated: Modality, text: str, image: str | None) -> None:
+def _checked_modality(stated: Any, text: str, image: str | None) -> Modality:
+    """The Modality that the validator of its name made."""
     if stated != (actual := Modality.of(text, image)):
         raise ValueError(f"the modality is given as {stated.mbeir!r}, but the line contains {actual.mbeir!r}")
+    return stated
 
 
 CANDIDATE = TypeAdapter(Annotated[CandidateLine, AfterValidator(_item)])

@@ -364,6 +364,7 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
     by_image: dict[tuple[Path | None, str], Record] = {}
     ids: set[tuple[Path | None, str]] = set()
     for record in rows:
+        assert record.table, "each record is of a table"
         table = None if record.image in there else record.table  # what is missing here may be another picture there
         known = by_image.get((table, record.image))
         if known is None:
@@ -378,6 +379,7 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
                 before = known.attributes.setdefault(name, cell)
                 if record.table != known.table and str(before) != str(cell):
                     what = f"{name} of {record.image} is {before} and {cell}"
+                    assert known.table
                     tables = known.table.name, record.table.name
                     contradictions.setdefault(tables, []).append(what)
                 known.attributes[name] = _with_words(before, cell)
@@ -390,8 +392,8 @@ def _merged(rows: Iterable[Record], there: set[str], notes: list[str]) -> list[R
             raise LineError(
                 record.table, record.line, f"{repeated}; a further row may only add a text in the same split"
             )
-    for (one, other), what in contradictions.items():
-        notes.append(f"{one} and {other} differ in {len(what):,} cells; the first: {what[0]}")
+    for (one, other), cells in contradictions.items():
+        notes.append(f"{one} and {other} differ in {len(cells):,} cells; the first: {cells[0]}")
     if several:
         image, split = next(iter(several.items()))
         notes.append(f"{len(several):,} images are in tables of several splits; the first: {image} is in {split} alone")
@@ -448,7 +450,7 @@ def _record(
         number,
         fields.split or split,
         [caption for caption in captions if caption.lower() not in EMPTY_VALUES[1:]],
-        _without_empty(fields.attributes | fields.model_extra),
+        _without_empty(fields.attributes | (fields.model_extra or {})),
         [(pair.q, pair.a) for pair in fields.qa if pair.q and pair.a],
         table,
     )
@@ -483,7 +485,7 @@ class TableRow(BaseModel, extra="allow"):
     """A row of a table; columns that are not declared here are attributes."""
 
     id: Any = None
-    split: Annotated[Text, AfterValidator(_split_name)] = None
+    split: Annotated[Text, AfterValidator(_split_name)] = ""
     captions: Annotated[list[Sentence], BeforeValidator(lambda captions: captions or [])] = []
     qa: Annotated[list[QuestionAnswer], BeforeValidator(lambda pairs: pairs or [])] = []
     attributes: Annotated[dict[str, Any], BeforeValidator(lambda attributes: attributes or {})] = {}
@@ -499,8 +501,8 @@ def _without_empty(attributes: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, value in attributes.items():
         if isinstance(value, list):
-            plain = [str(word) for word in value if isinstance(word, str | int | float)]
-            if words := [word for word in map(_clean, plain) if word]:
+            words = [str(word) for word in value if isinstance(word, str | int | float)]
+            if words := [word for word in map(_clean, words) if word]:
                 kept[name] = words
         elif isinstance(value, (str, int, float)):
             plain = _clean(value) if isinstance(value, str) else value

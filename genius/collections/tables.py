@@ -68,7 +68,8 @@ def names_images(file: Path, is_picture: Callable[[str], bool]) -> bool | None:
     is_named = any("image" in _known(tuple(row)) for row in rows)
     if not is_table and not is_named and guess and is_picture(guess):
         return False  # a list of pictures, without names of columns
-    images = [row.get(_known(tuple(row)).get("image", guess)) for row in rows]
+    names = [_known(tuple(row)).get("image", guess) for row in rows]
+    images = [row.get(name) for row, name in zip(rows, names) if name is not None]
     if sum(bool(image) and is_picture(str(image)) for image in images) > len(rows) / 2:
         return True
     suffixes = _image_column(rows, lambda cell: Path(cell).suffix.lower() in PICTURES)
@@ -133,7 +134,7 @@ def table_rows(table: Path, notes: list[str], is_picture: Callable[[str], bool] 
             if field != "left out":
                 place = of_field[field if field in of_field else ""]
                 place[name if place is not of_field[""] or field == "attribute" else field] = row[name]
-        yield number, *of_field.values()
+        yield number, of_field["image"], of_field["text"], of_field[""]
     if found:
         shown = {field: ", ".join(name or "(unnamed)" for name in columns) for field, columns in found.items()}
         notes.append(
@@ -281,8 +282,13 @@ def _csv_rows(table: Path, lines: Sequence[tuple[int, str]], notes: list[str]) -
 
 def _reader(lines: Sequence[tuple[int, str]], separator: str, numbers: list[int]) -> Iterator[list[str]]:
     """The rows with cells that are not empty. numbers: gets those of the lines that were read."""
-    texts = (numbers.append(number) or text for number, text in lines)
-    return (cells for cells in csv.reader(texts, delimiter=separator, strict=True) if any(map(str.strip, cells)))
+
+    def texts() -> Iterator[str]:
+        for number, text in lines:
+            numbers.append(number)
+            yield text
+
+    return (cells for cells in csv.reader(texts(), delimiter=separator, strict=True) if any(map(str.strip, cells)))
 
 
 def _header(lines: Sequence[tuple[int, str]], separator: str) -> tuple[tuple[bool, int, int], list[str]]:

@@ -20,11 +20,12 @@ for order, big, photometric in (b"II", "", 0), (b"II", "", 1), (b"MM", "B", 0), 
 
 def in_own_order(image: Image.Image) -> Image.Image:
     """The image, not decoded yet, whose bytes Pillow does not swap again where libtiff does so."""
-    for place, tile in enumerate(getattr(image, "tile", ())):
+    tiles = getattr(image, "tile", [])
+    for place, tile in enumerate(tiles):
         if tile.codec_name == "libtiff":
             kind, *rest = tile.args
             kind = re.sub(r"^([IF];\d\d)B(?=[FS]|$)", r"\1N", kind)
-            image.tile[place] = tile._replace(args=(kind, *rest))
+            tiles[place] = tile._replace(args=(kind, *rest))
     return image
 
 

@@ -67,7 +67,7 @@ class EncoderFeatureCache:
         return cached | self._lookup([path for path in paths if path not in cached])
 
     def add_images(self, features: Mapping[str, Tensor]) -> None:
-        """Keep the features of images, by path; when there are too many, earlier ones are dropped."""
+        """Keep the features (d,) of images, by path; when there are too many, earlier ones are dropped."""
         if len(self._cached) + len(features) > self._keep:
             self._cached.clear()
         if len(features) <= self._keep:
@@ -96,12 +96,18 @@ class ShardBatch(NamedTuple):
 class FeatureFiles:
     """The feature arrays of one folder. Open it with `create` or `finished`."""
 
+    image: np.ndarray  # (n, d)
+    text: np.ndarray  # (n, p, d), or (n, 1, d) beside an instruction
+    embedding: np.ndarray  # (n, d)
+    masks: np.ndarray  # (n, 2)
+    instruction: np.ndarray | None = None  # (n, p, d)
+
     def __init__(self, folder: Path):
         self.folder, self.progress = folder, read_progress(folder)
         self.arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in self.progress.get("arrays", ARRAYS)
         }
-        self.image, self.text, self.embedding, self.masks, self.instruction = map(self.arrays.get, WITH_INSTRUCTIONS)
+        vars(self).update(self.arrays)  # not all, of towers alone
 
     def __len__(self) -> int:
         """n."""
@@ -187,7 +193,7 @@ class FeatureFiles:
         return np.load(self.folder / "fused.npy", mmap_mode="r")
 
     def features(self, rows: np.ndarray | slice, phrasing: np.ndarray | int = 0) -> Features:
-        """The features of some inputs, in fp32; phrasing: of all of them or of each."""
+        """The features (b, d) of some inputs, in fp32. phrasing: of all of them, or of each (b,)."""
         masks = torch.from_numpy(np.array(self.masks[rows]))
         image, worded = (
             torch.from_numpy(values.astype(np.float32)) for values in (self.image[rows], self._worded[rows, phrasing])
@@ -319,7 +325,7 @@ def encode_images(encoder: Encoder, paths: Sequence[str], pixels: Tensor, opened
 
 @torch.inference_mode()
 def encode_batch(
-    encoder: Encoder, inputs: Sequence[EncoderInput], images: Mapping[str, Tensor], cache: EncoderFeatureCache
+    encoder: Encoder, inputs: Sequence[EncoderInput], images: dict[str, Tensor], cache: EncoderFeatureCache
 ) -> dict[str, Tensor]:
     """Encode b inputs: image (b, d), text (b, p, d), embedding (b, d), of the first phrasing, and masks (b, 2); and
     instruction (b, p, d), if they have any, when text is (b, 1, d).

@@ -54,7 +54,8 @@ def load_images(
     if workers:
         yield from _load_with_processes(parts, paths, load, workers)
         return
-    pool, waiting = ThreadPoolExecutor(initializer=compute_on_one_core), deque()
+    waiting: deque[tuple[Part, Iterator[Tensor | None]]] = deque()
+    pool = ThreadPoolExecutor(initializer=compute_on_one_core)
     try:
         for part in parts:
             waiting.append((part, pool.map(load, paths(part))))

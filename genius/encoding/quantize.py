@@ -17,12 +17,12 @@ class Rows(Protocol):
     """An array (n, d), or several that are read as one."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, rows: slice) -> np.ndarray: ...
+    def __getitem__(self, rows: slice) -> np.ndarray: ...  # (b, d)
 
 
 def quantize_all(fused: Rows, modalities: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
     """Codes (n, M) uint16 of the fused features (n, d) of candidates with these modalities (n,)."""
-    device, codes = quantizer.codebook_0.device, []
+    device, codes = quantizer.codebooks[0].device, []
     for start in range(0, len(fused), QUANTIZE_BLOCK):
         rows = slice(start, start + QUANTIZE_BLOCK)
         z = torch.from_numpy(fused[rows].astype(np.float32)).to(device)
@@ -34,7 +34,7 @@ def quantize_all(fused: Rows, modalities: np.ndarray, quantizer: ResidualQuantiz
 @torch.inference_mode()
 def squared_distances(fused: Rows, codes: np.ndarray, quantizer: ResidualQuantizer) -> np.ndarray:
     """(n, 2) float32: ‖z − ẑ‖² and ‖ẑ‖² of fused features z (n, d) and their quantized vectors ẑ, from codes (n, M)."""
-    device, distances = quantizer.codebook_0.device, np.empty((len(fused), 2), dtype=np.float32)
+    device, distances = quantizer.codebooks[0].device, np.empty((len(fused), 2), dtype=np.float32)
     for start in range(0, len(fused), QUANTIZE_BLOCK):
         rows = slice(start, start + QUANTIZE_BLOCK)
         z = torch.from_numpy(fused[rows].astype(np.float32)).to(device)

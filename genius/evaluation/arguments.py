@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from genius.collections.layout import SPLITS
 from genius.collections.mbeir import Collection
@@ -17,7 +17,10 @@ from genius.runtime import keep_freed_memory
 from genius.search.batching import leave_cores_to_engines
 from genius.search.engine import Engine
 
-Options = TypeVar("Options")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def command_line(module: str, arguments: Sequence[str]) -> str:

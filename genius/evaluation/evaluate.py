@@ -85,11 +85,19 @@ def evaluate(engine: Engine, collection: Collection, options: EvaluationOptions)
     been encoded then.
     """
     engine.encoder.check()
-    chosen = {"limit": options.limit, "seed": options.seed, "answerable": options.answerable, "rows": options.rows}
-    sets = read_queries(collection, engine.index, options.split, **chosen)
+    sets = read_queries(
+        collection,
+        engine.index,
+        options.split,
+        limit=options.limit,
+        seed=options.seed,
+        answerable=options.answerable,
+        rows=options.rows,
+    )
     pools = read_pools(collection, engine.index, [queries.row for queries in sets], options.split, options.items)
     searched = search_pools(engine, collection, EncodedSplit.encode(engine, collection, sets), pools, options)
-    health, factors = {}, []
+    health: dict[str, Any] = {}
+    factors: list[dict[str, Any]] = []
     if options.details:
         narrowest = [rows for (kind, _), rows in pools.items() if kind.scope == "global"][-1]  # the split's candidates
         health, factors = measure_codes(engine.index, narrowest, options.seed)
@@ -167,7 +175,8 @@ def describe(engine: Engine, options: EvaluationOptions, sets: Sequence[QuerySet
 
 
 def measure_codes(index: Index, candidates: np.ndarray, seed: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Health of all codes, and agreement with the factors of the candidates, which are rows of the index."""
+    """Health of all codes, and agreement with the factors of the candidates, which are rows (m,) of the
+    index."""
     if len(candidates) > MAX_FACTOR_ITEMS:
         candidates = np.sort(np.random.default_rng(seed).choice(candidates, MAX_FACTOR_ITEMS, replace=False))
     factors = factor_table(index.codes(candidates), read_factors(index.items(candidates)), seed)

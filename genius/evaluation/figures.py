@@ -70,7 +70,7 @@ class PoolFigures:
     rows: list[RowFigures]
     average: RowFigures  # weighs all rows equally; a figure that some rows lack is averaged over the others
 
-    def row(self, task: int, dataset: str) -> RowFigures:
+    def row(self, task: int | None, dataset: str) -> RowFigures:
         """Raises KeyError if there is none."""
         return {(row.task, row.dataset): row for row in self.rows}[task, dataset]
 

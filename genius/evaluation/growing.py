@@ -91,6 +91,7 @@ def main(arguments: list[str]) -> None:
     table = measure(engine, collection, queries, fractions, given.beams, given.seed)
     settings = f"{given.split} queries, {given.beams} beams, seed {given.seed}. {NOTES['growing']}"
     note = f"{NOTES['growing_lead']}\n\n{settings}"
+    assert engine.run
     if engine.run.settings.decoder.self_queries:
         note += f" {NOTES['growing_self_queries']}"
     report = Report("Items added after training", note, command_line(MODULE, arguments), version(given.run), [table])

@@ -59,7 +59,7 @@ class PaperTable:
     systems: tuple[str, ...]
     figures: dict[tuple[int, str], tuple[float | None, ...]]  # (M-BEIR task, dataset) -> by system; None: not printed
 
-    def counterpart(self, task: int, dataset: str) -> tuple[float | None, ...] | None:
+    def counterpart(self, task: int | None, dataset: str) -> tuple[float | None, ...] | None:
         """The figures of the row that this one corresponds to: the same task, and a name with the same end."""
         for (of_task, name), figures in self.figures.items():
             if of_task == task and dataset.endswith(name):
@@ -104,8 +104,9 @@ def recalls(line: dict[str, str]) -> tuple[float, ...]:
     return tuple(float(line[f"R@{cut}"]) for cut in CAPTION_CUTS)
 
 
-def modalities_of(task: int) -> str:
+def modalities_of(task: int | None) -> str:
     """2 -> text → pair."""
+    assert task is not None, "an average has no task"
     return " → ".join(modality.name.lower() for modality in TASKS[task])
 
 
@@ -169,7 +170,7 @@ def _comparison(paper: PaperTable, pool: PoolFigures, evaluation: Evaluation) ->
 
 def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
     """A line for each row from texts to images in its local pool, and each system. trained: on what the run was."""
-    lines = []
+    lines: list[list[Cell]] = []
     for pool in _compared_pools(evaluation, "local"):
         for row in pool.rows:
             if row.task == CAPTION_TASK:
@@ -178,16 +179,16 @@ def caption_lines(evaluation: Evaluation, trained: str) -> list[list[Cell]]:
                     name += f" (stands in for {stands_for})"
                 for system, method in CAPTION_SYSTEMS.items():
                     if system in row.systems.index:
-                        rates = [row.figure(system, f"hit@{cut}") for cut in CAPTION_CUTS]
+                        rates = row.systems.loc[system, [f"hit@{cut}" for cut in CAPTION_CUTS]].tolist()
                         n, images = row.counts["queries"], row.counts["candidates"]
                         estimates = [(rate, *wilson_interval(round(rate * n), n)) for rate in rates]
                         lines.append([name, method, trained, "here", *estimates, n, images])
     return lines
 
 
-def captions_table(measured: Sequence[list[Cell]]) -> Table:
+def captions_table(measured: Sequence[Sequence[Cell]]) -> Table:
     """measured: of `caption_lines`. The paper's lines of a set, then ours of it and of those that stand in for it."""
-    lines = []
+    lines: list[Sequence[Cell]] = []
     for of in (FLICKR, MSCOCO, ""):
         for line in (line for line in PUBLISHED_CAPTIONS if line["set"] == of):
             trained = line["trained on"] + " †" * (line["zero-shot"] == "yes")
@@ -215,7 +216,7 @@ def trained_on(settings: Any, collection: str) -> str:
     return ", ".join([collection, *(f"the {stage} on {rows} alone" for stage, rows in limits.items())])
 
 
-def measured_captions(run: Path) -> list[list[Cell]]:
+def measured_captions(run: Path) -> list[Sequence[Cell]]:
     """Our lines of the captions table in a run's retrieval report. Raises UserError if there are none."""
     file = run / "reports" / "retrieval.json"
     try:

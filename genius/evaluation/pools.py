@@ -77,7 +77,7 @@ def _members(collection: Collection, index: Index, split: str) -> dict[str, np.n
 
 
 def rows_in(index: Index, items: Iterable[Item]) -> np.ndarray:
-    """Sorted index rows of these items; the first is −1 if any is not indexed."""
+    """Sorted index rows (n,) of these items; the first is −1 if any is not indexed."""
     return np.unique(index.rows_of(item.id for item in items))
 
 

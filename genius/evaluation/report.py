@@ -128,7 +128,9 @@ def averages_table(pools: Sequence[PoolFigures]) -> Table:
 def differences_table(pools: Sequence[PoolFigures]) -> Table:
     """Between systems, query by query."""
     averages = [(str(pool.kind), pool.average) for pool in pools]
-    rows = [[kind, pair, average.difference(pair)] for kind, average in averages for pair in average.differences]
+    rows: list[list[Cell]] = [
+        [kind, pair, average.difference(pair)] for kind, average in averages for pair in average.differences
+    ]
     columns = [Column("pool"), Column("pair"), Column("difference", "%")]
     return Table("Differences between systems", columns, rows, NOTES["differences"])
 

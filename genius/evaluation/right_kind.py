@@ -26,7 +26,7 @@ from genius.evaluation.paper import modalities_of
 from genius.evaluation.queries import EncodedSplit, QuerySet, in_batches, read_queries, seeded_hash
 from genius.index.store import Index
 from genius.metrics.hit_rate import Qrels, interval
-from genius.reports import Column, Report, Table, version
+from genius.reports import Cell, Column, Report, Table, version
 from genius.schema import Modality, SearchOptions
 from genius.search.dense import flat_search
 from genius.search.engine import Engine, batch_size
@@ -111,7 +111,8 @@ def measure(engine: Engine, collection: Collection, sets: dict[str, list[QuerySe
     by_row, averages = [], {}
     for instruction, of_rows in sets.items():
         encoded, rng = EncodedSplit.encode(engine, collection, of_rows), np.random.default_rng(seed)
-        lines, means, draws = [], [], []
+        lines: list[list[Cell]] = []
+        means, draws = [], []
         for queries, row in zip(of_rows, encoded.rows, strict=True):
             kinds = kinds_of_results(engine, row)
             shares = np.stack([right_shares(kinds[system], queries.targets) for system in SYSTEMS])

@@ -63,8 +63,8 @@ class SearchedPool:
             rows = flat_search(self.engine.index.embeddings, asked, K, self.rows)[1]
             seconds += time.perf_counter() - before
             found.append(first_hits(rows, qrels, start))
-        spent = {"encode": queries.milliseconds["encode"], "scan": 1000 * seconds / len(embeddings)}
-        return found_lines("dense", np.concatenate(found), **spent)
+        ranks, encode, scan = np.concatenate(found), queries.milliseconds["encode"], 1000 * seconds / len(embeddings)
+        return found_lines("dense", ranks, encode=encode, scan=scan)
 
 
 def found_lines(system: str, ranks: np.ndarray, start: int = 0, **figures: object) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def id_systems(beams: int, fused: bool = False) -> dict[str, SearchOptions]:
 
     fused: also in the order of fused features.
     """
-    systems = {}
+    systems: dict[str, SearchOptions] = {}
     for name, mode in (("scan", "scan"), ("beam", "generate"), ("both", "both")):
         options = SearchOptions(beams=beams, k=K, mode=mode, order="score")
         systems |= {} if mode == "both" else {name: options}  # whose candidates have no scores in common

@@ -105,7 +105,8 @@ def beam_tree(trace: Sequence[LevelTrace]) -> BeamTree:
         )
         beams, log_probs = size + np.flatnonzero(level.kept), log_prob[level.kept]
         size += len(level.code)
-    tree = BeamTree(*map(np.concatenate, zip(*columns, strict=True)), np.array(mass))
+    arrays = [*map(np.concatenate, zip(*columns, strict=True)), np.array(mass)]
+    tree = BeamTree(*arrays)
     ids = np.zeros(size, dtype=bool)
     ids[beams] = True
     tree.fate[_with_ancestors(ids, tree.parent)] = Fate.FOUND

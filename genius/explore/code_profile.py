@@ -101,9 +101,10 @@ class Profiles:
         """Words and factors that set the items of a nonempty pattern apart."""
         matches, others = self.table.match(pattern), self.table.match(trimmed(pattern[:-1]))
         rows = spread(matches.rows, SAMPLE_SIZE // 4)
-        items = [self.index.items(some) for some in (rows, spread(others.rows, SAMPLE_SIZE // 4))]
+        siblings = spread(others.rows, SAMPLE_SIZE // 4)
+        items, rest = self.index.items(rows), self.index.items(siblings)
         words = self.words.telling(rows, MOST_WORDS) if len(rows) else []
-        return Meaning(words, len(rows), characteristic_values(*items))
+        return Meaning(words, len(rows), characteristic_values(items, rest))
 
     def embeddings(self, rows: np.ndarray) -> np.ndarray:
         """(s, d) float32, in file order."""

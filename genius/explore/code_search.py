@@ -65,9 +65,11 @@ class CodeSearch:
         """The codes with enough items, the number of these (u,), and which items have which code
         (n, u).
         """
-        sizes, packed, patterns = self.index.code_sizes, self.index.packed, [(None,) * self.first]
-        rows, group = (np.arange(self.index.n), np.zeros(self.index.n, np.int64))  # items, and the code that each has
-        found, members, counts = [], [], []
+        sizes, packed = self.index.code_sizes, self.index.packed
+        patterns: list[Pattern] = [(None,) * self.first]
+        rows, group = np.arange(self.index.n), np.zeros(self.index.n, np.int64)  # items, and the code that each has
+        found: list[Pattern] = []
+        members, counts = [], []
         for level, field in list(enumerate(fields(sizes)))[self.first :]:
             joint = group * sizes[level] + read_level(packed[rows], field)
             extended, group, items = np.unique(joint, return_inverse=True, return_counts=True)

@@ -113,7 +113,7 @@ class MapPoints:
         return dict(sorted(Counter(date[:4] for date in self.dates if date).items()))
 
     def of_rows(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The points of rows that have one, in the order of the rows."""
+        """The points (≤ r,) of rows (r,) that have one, in the order of the rows."""
         order = np.argsort(self.rows)
         places = np.searchsorted(self.rows[order], rows).clip(max=len(order) - 1)
         found = order[places]
@@ -125,7 +125,7 @@ class MapPoints:
         return np.concatenate([self.index.embeddings[np.asarray(some)] @ vector for some in blocks])
 
     def chosen(self, choice: Choice, view: int) -> np.ndarray:
-        """The points of a choice, ascending."""
+        """The points (≤ p,) of a choice, ascending."""
         kept = np.ones(len(self.rows), dtype=bool)
         if choice.region is not None:
             kept &= (self.maps.lineage[self.regions] == choice.region).any(1)

@@ -43,7 +43,7 @@ def is_drawn(item: Item) -> bool:
 
 
 def photographs_first(profiles: Profiles, rows: np.ndarray, most: int) -> list[int]:
-    """The first rows, those with a photograph before those with a drawing, texts last."""
+    """The first of rows (s,), those with a photograph before those with a drawing, texts last."""
     items = profiles.index.items(rows)
     order = [2 if item.modality == Modality.TEXT else int(is_drawn(item)) for item in items]
     return np.asarray(rows)[np.argsort(order, kind="stable")[:most]].tolist()
@@ -145,7 +145,7 @@ def longest(table: CodeTable, start: Pattern, further: Sequence[int]) -> Pattern
 
 
 def naming(profiles: Profiles, rows: np.ndarray) -> Naming:
-    """The words of these items."""
+    """The words of the items at these rows (s,)."""
     return profiles.words.naming(spread(rows, SAMPLE))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
+from genius.models.absent import NoEncoder
 from genius.models.encoder import Encoder
 from genius.schema import READINGS, Modality, Query, Reading
 from genius.search.engine import Engine
@@ -92,7 +93,7 @@ def is_instruction(text: str, instructions: Sequence[str]) -> bool:
     return bool(REFERENCE.search(text)) or _plain(text) in set(map(_plain, instructions))
 
 
-def words_read(encoder: Encoder, query: Query) -> int | None:
+def words_read(encoder: Encoder | NoEncoder, query: Query) -> int | None:
     """How many words of a text the encoder reads; None: all."""
     words, low = query.text.split(), 1
     high = len(words)

@@ -198,21 +198,22 @@ class WordFits:
 
     def fitting(self, text: str, rows: np.ndarray) -> np.ndarray:
         """(s,) whether all words of a text fit an item; none does if a word is unknown."""
-        words = [self.number.get(word) for word in words_of(text)]
-        if not words or None in words:
+        texts = words_of(text)
+        words = [self.number[word] for word in texts if word in self.number]
+        if not words or len(words) < len(texts):
             return np.zeros(len(rows), dtype=bool)
         fits = self._whole[rows][:, words] if self.index.n <= WHOLE else self._of(rows, words)
         return np.asarray(fits.sum(1)).ravel() == len(words)
 
     def weights(self, counts: np.ndarray, items: int | np.ndarray) -> np.ndarray:
-        """How telling words are that fit so many of the items: their share, times the log of how
-        many times as frequent they are as among all; 0 below MIN_LIFT."""
+        """How telling words (…, w) are that fit so many (…, w) of the items: their share, times the
+        log of how many times as frequent they are as among all; 0 below MIN_LIFT."""
         share = counts / np.maximum(items, 1)
         lift = share / np.maximum(self.frequency, 1e-9)
         return np.where(lift >= MIN_LIFT, share * np.log(np.maximum(lift, 1)), 0)
 
     def telling(self, rows: np.ndarray, most: int) -> list[FittingWord]:
-        """The words that set the items at these rows apart from all, most telling first."""
+        """The words that set the items at these rows (s,) apart from all, most telling first."""
         counts = np.asarray(self.of(rows).sum(0)).ravel()
         weights = np.where(counts >= min(MIN_ITEMS, len(rows)), self.weights(counts, len(rows)), 0)
         return [FittingWord(self.words[place], int(counts[place])) for place in largest(weights, most)]
@@ -282,14 +283,14 @@ def directions(vectors: np.ndarray) -> np.ndarray:
 
 
 def spread(values: np.ndarray, most: int) -> np.ndarray:
-    """At most `most` evenly spaced values; the same positions for arrays of the same length."""
+    """(≤ most,) evenly spaced values (n,); the same positions for arrays of the same length."""
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
 
 
 def largest(values: np.ndarray, top: int) -> list[int]:
-    """Positions of the largest values above 0, largest first."""
+    """Positions of the largest of values (w,) above 0, largest first."""
     best = np.argsort(-values, kind="stable")[:top]
     return [int(place) for place in best if values[place] > 0]
 

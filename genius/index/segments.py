@@ -124,7 +124,7 @@ class ItemRecords:
                 raise UserError(f"{folder / ITEMS} holds {count} items, its config says {size}; build the index again")
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
-        """The items at these rows, in this order.
+        """The items at these rows (t,), in this order.
 
         Raises IndexError if there is no such row, UserError if the database holds something else.
         """
@@ -166,7 +166,10 @@ class ItemRecords:
         return np.concatenate(rows)
 
     def thumbnail(self, row: int) -> bytes | None:
-        """WebP bytes, or None if the item has no image or there is no such row."""
+        """WebP bytes, or None if the item has no image or there is no such row.
+
+        Raises UserError for what is no WebP.
+        """
         if not 0 <= row < len(self.places):
             return None
         ((segment, _, number),) = self.places.split(self.places.positions(np.array([row], dtype=np.int64)))

@@ -144,7 +144,10 @@ class Index:
         return self.config.code_sizes
 
     def items(self, rows: Sequence[int] | np.ndarray) -> list[Item]:
-        """The items at these rows, in this order. Raises IndexError if there is no such row, UserError if damaged."""
+        """The items at these rows (m,), in this order.
+
+        Raises IndexError if there is no such row, UserError if damaged.
+        """
         items = self.records.items(rows)
         for row, item in zip(rows, items, strict=True):
             if item.modality != self.modalities[row]:

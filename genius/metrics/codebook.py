@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ NAMES = ("id", "item", "itemid", "did", "iid", "asin", "name")  # of items, the 
 TOKEN = re.compile(r"(?:([a-z]+[_-]?\d*|\d+)[_-])?(\d+)", re.IGNORECASE | re.ASCII)
 LEVEL = re.compile(r"(?:c|code|codes|level|sid|semantic_?id|sem_?id)?_?(\d+)", re.IGNORECASE)  # a column of one level
 
-Table = str | Path | pd.DataFrame | np.ndarray
+Table: TypeAlias = str | Path | pd.DataFrame | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _read_rows(rows: list[Any]) -> np.ndarray:
         codes.append(numbers)
     if first is None:
         raise ValueError("it has no rows")
-    levels = [re.search(r"\d*$", name)[0] for name in first]
+    levels = [re.split(r"\D", name)[-1] for name in first]
     if any(levels) and levels not in ([*map(str, range(start, start + len(levels)))] for start in (0, 1)):
         raise ValueError(f"row 0 names its levels {', '.join(first)}; expected 0, 1, … or 1, 2, … in this order")
     check_code_sizes([max(level) + 1 for level in zip(*codes, strict=True)])

@@ -72,12 +72,12 @@ def characteristic_values(items: Sequence[Item], others: Sequence[Item], top: in
     distributions, share · log(share / elsewhere), with at most one value per factor and `top` in all.
     """
     shares, other_shares = (_shares([_factors(item.source) for item in group]) for group in (items, others))
-    best = {}
+    best: dict[str, tuple[float, dict[str, Any]]] = {}
     for (factor, value), share in shares.items():
         elsewhere = other_shares.get((factor, value), 0.0)
         entry = {"factor": factor, "value": value, "share": share, "elsewhere": elsewhere}
         weight = share * np.log(share / max(elsewhere, 1 / (len(others) + 1)))
-        if share > elsewhere and weight > best.get(factor, (0.0,))[0]:
+        if share > elsewhere and weight > best.get(factor, (0.0, entry))[0]:
             best[factor] = (weight, entry)
     return [entry for _, entry in sorted(best.values(), key=lambda weighted: -weighted[0])[:top]]
 

@@ -62,7 +62,7 @@ class Qrels:
         return int(self.rows.max(initial=0)) + 1
 
     def contains(self, query: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """Whether each row is a positive of its query; equal shapes in, bool out; row −1 is never one."""
+        """Whether each row (…,) is a positive of its query (…,): (…,) bool; row −1 is never one."""
         known = (row >= 0) & (row < self._stride)
         if not len(self._keys):
             return np.zeros_like(known)
@@ -118,7 +118,7 @@ def bootstrap_differences(ahead: np.ndarray, draws: int, rng: np.random.Generato
 
 
 def interval(draws: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """The central percentile interval of bootstrap draws; level: its probability."""
+    """The central percentile interval of bootstrap draws (r,); level: its probability."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

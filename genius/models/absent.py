@@ -35,6 +35,7 @@ class Absent(nn.Module):
         self.config, self.dim = config, config.dim
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises UserError, always."""
         raise UserError(self.sentence)
 
     def save(self, folder: Path) -> None:
@@ -61,7 +62,7 @@ class NoEncoder(Absent):
         "This run was made of vectors, without the encoder that made them, so it reads neither words nor pictures: "
         "search with one of its items, or make it again with --model."
     )
-    encode = embed = check = tokenize = wording = Absent.refuse
+    encode = embed = check = preprocess = tokenize = wording = Absent.refuse
 
     def for_inference(self) -> Self:
         return self

@@ -54,7 +54,7 @@ class DecoderConfig:
     geometry_scale: float = 20.0  # initial value of the scale that each level learns
     decoder_weight: Share = 1.0  # weight of the decoder against geometry in a search; chosen on validation queries
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.sizes and len(self.sizes) != self.levels:
             raise ValueError(f"sizes has {len(self.sizes)} entries; expected none or one for each of {self.levels}")
 

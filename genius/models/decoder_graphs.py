@@ -61,6 +61,7 @@ class GraphedDecoder(IncrementalDecoder):
         self._current: tuple[DecoderCache, Key] | None = None  # the one query that is searched with graphs
 
     def start(self, z: Tensor, beams: int) -> DecoderCache:
+        """As `IncrementalDecoder.start`, of z (b, d)."""
         key, self._current = (beams,), None
 
         def compute(given: Inputs) -> Results:
@@ -80,6 +81,7 @@ class GraphedDecoder(IncrementalDecoder):
         codes: Tensor | None = None,
         whole_vocabulary: bool = True,
     ) -> Tensor:
+        """As `IncrementalDecoder.step`: (b, w, k), of parents and codes (b, w)."""
         if self._current is None or cache is not self._current[0]:
             return super().step(cache, parents, codes, whole_vocabulary)
         inputs = () if parents is None or codes is None else (parents, codes)

@@ -31,7 +31,7 @@ from genius.models.folding import fold_batch_norms
 from genius.models.heads import SplitEncoder, add_residual_heads
 from genius.models.model_hubs import is_hub_unreachable, quiet_hub
 from genius.models.saving import load_model, save_model
-from genius.models.tokenizers import make_tokenizer
+from genius.models.tokenizers import Tokenizer, make_tokenizer
 from genius.reading import check_text_size, read_json
 from genius.texts import normalize_text, query_text, shorten_text
 
@@ -236,11 +236,11 @@ class Encoder(nn.Module):
         return self.clip.logit_scale
 
     @cached_property
-    def _transform(self):
+    def _transform(self) -> Callable[[Image.Image], Tensor]:
         return image_transform_v2(PreprocessCfg(**self.config.preprocess), is_train=False)
 
     @cached_property
-    def tokenizer(self):
+    def tokenizer(self) -> Tokenizer:
         tower = getattr(self.clip, "text", None)
         known = tower.transformer.get_input_embeddings().num_embeddings if isinstance(tower, HFTextEncoder) else None
         return make_tokenizer(self.config.model["text_cfg"], known)
@@ -347,7 +347,8 @@ class Encoder(nn.Module):
     def inputs(
         self, images: Sequence[Image.Image | None], texts: Sequence[str]
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The arguments of `forward` for these images and texts, on the encoder's device."""
+        """The arguments of `forward` for b images and texts: pixels (images, 3, s, s), mask (b,),
+        tokens (texts, n) and mask (b,), on the encoder's device."""
         assert len(images) == len(texts)
         present_images = [image for image in images if image is not None]
         present_texts = [text for text in texts if normalize_text(text)]

@@ -28,6 +28,7 @@ from transformers.models.t5.modeling_t5 import T5Stack
 from genius.errors import UserError
 from genius.models.blip import BlipTowers, text_mask
 from genius.models.encoder import Encoder
+from genius.models.encoder_config import EncoderConfig
 
 HEAD_WIDTH = 64  # of the fusion layers; UniIR's have 12 such heads and 2,048 units for d = 768
 UNITS = 8 / 3  # of a feed-forward layer for each unit of d
@@ -38,7 +39,7 @@ class FeatureFusionEncoder(Encoder):
 
     fuses_features = True
 
-    def __init__(self, config):
+    def __init__(self, config: EncoderConfig):
         super().__init__(config)
         if not isinstance(self.clip, BlipTowers):
             check_towers(self.clip)
@@ -69,6 +70,7 @@ class FeatureFusionEncoder(Encoder):
 
     @torch.inference_mode()
     def embed(self, images: Sequence[Image.Image | None], texts: Sequence[str]) -> Tensor:
+        """(b, d) the embeddings of b pairs."""
         return self(*self.inputs(images, texts))
 
     def _fuse(self, tokens: Tensor, image_tokens: Tensor) -> Tensor:

@@ -40,7 +40,8 @@ def kmeans(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) 
 
 
 def lloyd(points: Tensor, k: int, iterations: int, seed: int, sample: int = 0) -> Tensor:
-    """`kmeans` on the device of the points, of which there are more than k; stops when no point changes its cluster.
+    """`kmeans` on the device of the points (n, d), more than k: centroids (k, d); stops when no point
+    changes its cluster.
 
     It begins with random points; so does an empty cluster again.
     """

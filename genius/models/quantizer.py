@@ -60,7 +60,7 @@ class QuantizerConfig:
     #                            published: √max(‖r − e‖², 1e-8) in fp32, where nearly equal distances round to one
     #                            number and the first code wins; set for imported checkpoints and preset paper
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for value, choices in (
             (self.modality_code, MODALITY_CODES),
             (self.gradient, GRADIENTS),

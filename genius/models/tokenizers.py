@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import open_clip
 from open_clip.tokenizer import HFTokenizer
@@ -18,8 +18,10 @@ from genius.reading import first_problem
 BYTE_TOKENS = 512  # tokens of CLIP's byte-pair encoding before its first merge
 SPECIAL_TOKENS = 2  # start and end of a text
 
+Tokenizer: TypeAlias = open_clip.SimpleTokenizer | HFTokenizer
 
-def make_tokenizer(text: Mapping[str, Any], known: int | None) -> open_clip.SimpleTokenizer | HFTokenizer:
+
+def make_tokenizer(text: Mapping[str, Any], known: int | None) -> Tokenizer:
     """The tokenizer of a model's text settings, `text_cfg` of open_clip.
 
     known: tokens that the text tower has embeddings for, of a Hugging Face tower. Raises UserError if the tokenizer

@@ -58,7 +58,7 @@ asker: ContextVar[Asker] = ContextVar("asker", default=NOBODY_ELSE)
 class Batcher:
     """Runs work on a thread of its own."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._requests: SimpleQueue[_Request] = SimpleQueue()
         self._thread = threading.Thread(target=_serve, args=(self._requests,), name="engine", daemon=True)
         self._thread.start()

@@ -38,7 +38,7 @@ def flat_search(
 
 
 def build_hnsw(embeddings: Vectors, progress: Progress = lambda items: None) -> faiss.IndexHNSWFlat:
-    """A hierarchical navigable small-world graph. Set `index.hnsw.efSearch` to search."""
+    """A hierarchical navigable small-world graph of embeddings (n, d). Set `index.hnsw.efSearch` to search."""
     index = faiss.IndexHNSWFlat(embeddings.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
     add_all(index, embeddings, progress)
     return index
@@ -51,7 +51,7 @@ def hnsw_bytes(items: int, dim: int) -> int:
 
 
 def build_ivf_pq(embeddings: Vectors, lists: int, code_bytes: int, training: int) -> faiss.Index:
-    """Inverted lists of product-quantized vectors, trained on `training` of them, at least two.
+    """Inverted lists of product-quantized vectors (n, d), trained on `training` of them, at least two.
 
     code_bytes must divide the dim; fewer than 256 vectors to train on give codes of fewer bits than a byte. Set
     `index.nprobe` to search.

@@ -168,7 +168,7 @@ def marked(text: str, tags: np.ndarray, name: str, needs_content: bool) -> tuple
 
 
 def best_run(gains: np.ndarray) -> tuple[int, int]:
-    """Start and end of the run with the largest sum; an empty one if no sum is positive."""
+    """Start and end of the run of gains (n,) with the largest sum; an empty one if none is positive."""
     best, run, start, total = 0.0, (0, 0), 0, 0.0
     for place, gain in enumerate(gains.tolist()):
         if total <= 0:

@@ -59,7 +59,7 @@ class EncodedQueries:
     def from_vectors(
         cls,
         embeddings: np.ndarray,
-        z: np.ndarray,
+        z: np.ndarray | Tensor,
         device: torch.device | str = "cpu",
         readings: list[Reading | None] | None = None,
     ) -> "EncodedQueries":

@@ -102,7 +102,7 @@ class Scan:
         return self._scan(products, k, [(low[own], high[own]) for own in (allowed[:1] if alike else allowed)])
 
     def near(self, z: Tensor, k: int, allowed: np.ndarray | None = None, share: float | None = None) -> Scanned:
-        """As `best`, of the items below the prefixes that are nearest to z, as many as hold a share of all items."""
+        """As `best`, of the items below the prefixes nearest to z (b, d) that hold a share of all items."""
         low, high, codes, norms = self._prefixes
         share = SHARES[codes.shape[1]] if share is None else share
         products = self._codewords.products(z)

@@ -67,7 +67,7 @@ def _compiled(function: Callable) -> Any:
 
 
 @numba.njit(inline="always")
-def _reversed(word):
+def _reversed(word: np.uint64) -> np.uint64:
     """The word with its highest byte first, as packed IDs are ordered; so written it is a single instruction."""
     low, high = uint64(0x00FF00FF00FF00FF), uint64(0x0000FFFF0000FFFF)
     word = ((word >> uint64(8)) & low) | ((word & low) << uint64(8))
@@ -76,20 +76,20 @@ def _reversed(word):
 
 
 @numba.njit(inline="always")
-def _key(score, position):
+def _key(score: float, position: int) -> np.int64:
     """As `sort_keys`."""
     bits = np.int64(np.float32(score + np.float32(0)).view(np.int32))
     return ((bits ^ ((bits >> 31) & 0x7FFFFFFF)) << 32) + (np.int64(0xFFFFFFFF) - np.int64(position))
 
 
 @numba.njit(inline="always")
-def _score(key):
+def _score(key: np.int64) -> np.float32:
     bits = np.int32(key >> 32)
     return np.int32(bits ^ ((bits >> 31) & 0x7FFFFFFF)).view(np.float32)
 
 
 @numba.njit(inline="always")
-def _replace_least(heap, key):
+def _replace_least(heap: np.ndarray, key: np.int64) -> None:
     """Put a larger key in the place of the least, which is heap[0]."""
     at, end = 0, len(heap)
     while True:
@@ -107,7 +107,9 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
     """The layout is constant in the compiled code, so that the loops over levels are unrolled."""
     levels = len(byte)
 
-    def one(words, norms, products, low, high, heap):
+    def one(
+        words: np.ndarray, norms: np.ndarray, products: np.ndarray, low: np.ndarray, high: np.ndarray, heap: np.ndarray
+    ) -> None:
         least = _score(heap[0])
         for part in range(len(low)):
             for i in range(uint64(low[part]), uint64(high[part])):
@@ -120,13 +122,15 @@ def _define(byte: tuple, shift: tuple, mask: tuple, first: tuple) -> Kernels:
                     least = _score(heap[0])
 
     @numba.njit(inline="always")
-    def total(norm, products, rows, query):
+    def total(norm: float, products: np.ndarray, rows: np.ndarray, query: int) -> float:
         score = -norm
         for level in range(levels):
             score += products[rows[level] + query]
         return score
 
-    def several(words, norms, products, low, high, heaps):
+    def several(
+        words: np.ndarray, norms: np.ndarray, products: np.ndarray, low: np.ndarray, high: np.ndarray, heaps: np.ndarray
+    ) -> None:
         queries = uint64(len(heaps))
         least, rows = np.empty(queries, np.float32), np.empty(levels, np.uint64)
         for query in range(queries):

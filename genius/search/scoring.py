@@ -32,7 +32,7 @@ def sort_keys(scores: Tensor, ids: Tensor) -> Tensor:
 
 
 def key_scores(keys: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores and ids that `sort_keys` made keys of."""
+    """The scores (…, c) and ids (…, c) that `sort_keys` made keys (…, c) of."""
     bits = (keys >> 32).int()
     return (bits ^ (bits >> 31 & 0x7FFFFFFF)).view(torch.float32), 0xFFFFFFFF - (keys & 0xFFFFFFFF)
 

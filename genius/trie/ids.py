@@ -82,7 +82,7 @@ def unpack(packed: np.ndarray, code_sizes: Sequence[int]) -> np.ndarray:
 
 
 def check_packed(packed: np.ndarray, code_sizes: Sequence[int]) -> None:
-    """Raise ValueError unless `packed` is a possible result of `pack` with these code sizes."""
+    """Raises ValueError unless `packed` (n, B) can be a result of `pack` with these code sizes."""
     expected = packed_bytes(code_sizes)
     if packed.ndim != 2 or packed.shape[1] != expected or packed.dtype != np.uint8:
         raise ValueError(
@@ -190,7 +190,8 @@ class IDTable:
 
 
 def search_sorted(values: np.ndarray, keys: np.ndarray | int, side: Literal["left", "right"] = "left") -> np.ndarray:
-    """np.searchsorted of integers, without the copy of all values that it makes for integers of another type."""
+    """np.searchsorted of integers, values (n,) and keys (…,) -> (…,), without the copy of all values
+    that it makes for integers of another type."""
     keys, limits = np.asarray(keys), np.iinfo(values.dtype)
     places = np.searchsorted(values, keys.clip(limits.min, limits.max).astype(values.dtype), side)
     return np.where(keys > limits.max, len(values), np.where(keys < limits.min, 0, places))

@@ -77,7 +77,7 @@ class Outcome:
 class Monitor:
     """The state and the metrics of one server."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.state = "loading"  # then "ready", at last "draining"
         self.pages: dict[str, Page] = {}  # of the runs that are loaded, by their names
         self.posts = 0  # requests that change or compute something and are being answered

@@ -81,10 +81,10 @@ def main(arguments: Sequence[str]) -> None:
         )
     keep_freed_memory()
     leave_cores_to_engines()
-    engine = queries = None
-    if options.run:  # what is wrong with the run is said before hours of uniform IDs
-        engine = Engine.load(options.run, options.device)
-    if options.collection:
+    # what is wrong with the run is said before hours of uniform IDs
+    engine = Engine.load(options.run, options.device) if options.run else None
+    queries = None
+    if engine and options.collection:
         queries = EncodedSplit.read(engine, Collection(options.collection), "test", LIMIT, measuring.seed)
     options.out.mkdir(parents=True, exist_ok=True)
     measured: dict[str, Measured] = {}
@@ -111,10 +111,12 @@ def measure(
     """What one of PARTS gives; of some, again and again with more of it."""
     if part == "uniform":
         return searches(uniform(max(options.items), DecoderConfig(), options.seed, device), options)
+    assert engine is not None, "the other parts are of a run"
     if part == "realistic":
         drawn = queries.encoded if queries else engine.encode(text_queries(engine, options.seed))
         return searches(realistic(max(options.items), engine, drawn, options.seed), options)
     if part == "equal":
+        assert queries is not None, "they are of a collection"
         return [equal_hit_rate(engine, queries, options)]
     return figure_4(engine, options) if part == "figure4" else [whole_query(engine, options)]
 

@@ -5,7 +5,7 @@ Shapes: b queries, q queries of a row, n items, K results.
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from genius.evaluation.queries import EncodedSplit, in_batches
 from genius.evaluation.speed.systems import DENSE, MAX_ITEMS, SYSTEMS, K, System, dense_of_run, ids_of_run
 from genius.evaluation.speed.timing import measure_in_turns, median_ratio
 from genius.evaluation.speed.workloads import Setup, Workload, numeric_ids, realistic, sampled, structured_ids
-from genius.metrics.hit_rate import first_hits, hit_rate
+from genius.metrics.hit_rate import first_hits
 from genius.reports import Axis, Cell, Column, Plot, Series, Table
 from genius.schema import MODES, Modality, Query, SearchOptions
 from genius.search.candidates import SCANNED
@@ -114,7 +114,7 @@ def equal_hit_rate(engine: Engine, queries: EncodedSplit, options: SpeedOptions)
     draw = sampled(queries.encoded, options.seed)
     times = {batch: measure_in_turns(searches, draw, batch, options.rounds) for batch in options.batches}
     medians = {batch: {name: statistics.median(spent) for name, spent in times[batch].items()} for batch in times}
-    rows = [
+    rows: list[list[Cell]] = [
         [name, rates[name], *(medians[batch][name] for batch in options.batches), system.bytes_per_item]
         for name, system in systems.items()
     ]
@@ -149,11 +149,11 @@ def mean_hit_rate(system: System, queries: EncodedSplit) -> float:
     rates = []
     for row, query_set in zip(queries.rows, queries.sets, strict=True):
         ranked = np.concatenate([system.search(batch) for batch in in_batches(row, BATCH)])
-        rates.append(hit_rate(first_hits(ranked, query_set.qrels), CUT))
+        rates.append(np.mean(first_hits(ranked, query_set.qrels) <= CUT))
     return float(np.mean(rates))
 
 
-def fastest_equal(name: str, dense: Sequence[str], rates: dict[str, float], medians: dict[str, float]) -> str | None:
+def fastest_equal(name: str, dense: Iterable[str], rates: dict[str, float], medians: dict[str, float]) -> str | None:
     """The fastest dense search whose hit rate is at least that of `name`; None if there is none."""
     as_good = [index for index in dense if rates[index] >= rates[name] - ROUNDING]
     return min(as_good, key=lambda index: medians[index], default=None)
@@ -213,7 +213,7 @@ def figure_4(engine: Engine, options: SpeedOptions) -> Iterator[Measured]:
         plot = lines(title, cells, Axis("candidates", log=True), "queries per second")
         sizes = sorted({size for _, size in cells})
         columns = [Column("system"), *(Column(f"{size:,} items", "", 2, "high") for size in sizes)]
-        rows = [[name, *(cells.get((name, size)) for size in sizes)] for name in systems]
+        rows: list[list[Cell]] = [[name, *(cells.get((name, size)) for size in sizes)] for name in systems]
         yield [Table(title, columns, rows, note)], [plot]
 
 
@@ -258,7 +258,7 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
         asked = Query(text, unseen if pictured else None, INSTRUCTION)
         return engine.search([asked], SearchOptions(trace=True))  # as on the page
 
-    stages = {
+    stages: dict[str, Callable[[Image.Image], Any]] = {
         "resize a picture, image tower": image_tower,
         "text tower": text_tower,
         **{f"search, {mode}": partial(search, mode) for mode in MODES},
@@ -267,6 +267,6 @@ def whole_query(engine: Engine, options: SpeedOptions) -> Measured:
         "whole query: picture and text": partial(whole, TEXT, True),
     }
     times = measure_in_turns(stages, draw, 1, options.rounds)
-    rows = [[name, statistics.median(spent), min(spent)] for name, spent in times.items()]
+    rows: list[list[Cell]] = [[name, statistics.median(spent), min(spent)] for name, spent in times.items()]
     columns = [Column("one query"), Column("median", "ms", 1), Column("least", "ms", 1)]
     return [Table("One query", columns, rows, f"Batch 1, {engine.index.n:,} items.")], []

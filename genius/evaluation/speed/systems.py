@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import LogitsProcessor, LogitsProcessorList, PrefixConstrainedLogitsProcessor
 
 from genius.evaluation.speed.workloads import Setup
+from genius.index.segments import Vectors
 from genius.models.decoder import IDDecoder, codeword_scores
 from genius.models.decoder_graphs import decoder_for_search
 from genius.schema import SearchOptions
@@ -184,7 +185,7 @@ def residual_quantizer(setup: Setup) -> System:
     return System(lambda queries: table.rows[index.search(queries.z.cpu().numpy(), k)[1]], size)
 
 
-def flat(embeddings: np.ndarray) -> System:
+def flat(embeddings: Vectors) -> System:
     """Exact search of embeddings (n, d), in float32 or, of more than MAX_IN_MEMORY vectors, streamed from disk."""
     if len(embeddings) <= MAX_IN_MEMORY:
         index = faiss.IndexFlatIP(embeddings.shape[1])
@@ -194,8 +195,11 @@ def flat(embeddings: np.ndarray) -> System:
     return System(lambda queries: flat_search(embeddings, queries.embeddings.cpu().numpy(), K)[1], size)
 
 
-def ivf_pq(embeddings: np.ndarray, values: tuple[int, ...]) -> list[System]:
-    """One for each value of nprobe. It has 4·√n lists if there are enough vectors to train them."""
+def ivf_pq(embeddings: Vectors, values: tuple[int, ...]) -> list[System]:
+    """One for each value of nprobe, of embeddings (n, d).
+
+    It has 4·√n lists if there are enough vectors to train them.
+    """
     n, dim = embeddings.shape
     lists = max(1, min(int(4 * n**0.5), n // 39))
     size = max(size for size in range(1, max(dim // DIMS_PER_BYTE, 1) + 1) if dim % size == 0)
@@ -235,15 +239,15 @@ def ids_of_run(engine: Engine) -> dict[str, System]:
     """The ways to find candidates as the run was tuned, and what orders them, over the whole index."""
     table, trie = engine.pool.table.nbytes / engine.index.n, engine.pool.trie.nbytes / engine.index.n
 
-    def by_options(**chosen: str) -> System:
-        options = SearchOptions(k=K, **chosen)
+    def by_options(mode: str, order: str) -> System:
+        options = SearchOptions(k=K, mode=mode, order=order)
         size = table + trie * (options.mode != "scan") + 4 * (options.mode != "generate")
         size += 2 * engine.index.config.dim * (options.order != "score")  # of the embedding, fp16 as stored
         return System(lambda queries: engine.retrieve(queries, options).ranked.rows, size)
 
     names = {"generate": ("score", "cosine"), "scan": ("score", "cosine", "fused"), "both": ("cosine", "fused")}
     return {
-        f"{mode}, {order}": by_options(mode=mode, order=order)
+        f"{mode}, {order}": by_options(mode, order)
         for mode, orders in names.items()
         for order in orders
         if order != "fused" or engine.index.fused is not None

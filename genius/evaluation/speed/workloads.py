@@ -114,7 +114,7 @@ def realistic(
 ) -> Workload:
     """IDs of the run, and recombined ones where it has too few. queries: those that are drawn from.
 
-    rows: of the index, whose IDs are taken; None: all.
+    rows (n,): of the index, whose IDs are taken; None: all.
     """
     index, rng = engine.index, np.random.default_rng(seed)
     rows = np.arange(index.n) if rows is None else rows
