@@ -1,6 +1,7 @@
 """What the Map tab answers, over a made-up engine and map."""
 
 import base64
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -97,6 +98,15 @@ def test_choices_combine(looks, engine, maps):
     places = maps.places[0]
     inside = chosen(looks, area="-0.5,-0.5,0.5,-0.5,0.5,0.5,-0.5,0.5")
     assert inside.tolist() == np.flatnonzero((np.abs(places) < 0.5).all(1)).tolist()
+
+
+def test_what_is_chosen_is_saved_as_a_file(looks, engine):
+    rows, choose = chosen(looks, words="dog")[:1_000], looks["map/chosen"]
+    saved = json.loads(choose(words="dog", form="json")["text"])
+    assert len(saved) == len(rows) and saved[0].keys() == {"id", "modality", "text", "codes"}
+    assert choose(words="dog", form="csv")["text"].count("\n") == len(rows) + 1
+    with pytest.raises(UserError, match="csv or json"):
+        choose(words="dog", form="exe")
 
 
 def test_what_is_chosen_is_told_with_words_kinds_codes_pictures_and_texts(looks, engine, maps):

@@ -4,6 +4,7 @@ Numbers of all points come as one string each, base64 of little-endian integers,
 points.
 """
 
+import json
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -11,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from genius.errors import UserError
+from genius.errors import UserError, quoted
 from genius.explore.code_patterns import parse_pattern
 from genius.explore.map_data import COMMAND, Maps
 from genius.explore.map_points import Choice, MapPoints, nearest_points
 from genius.schema import UNREAD, Query
 from genius.search.checks import check_query
 from genius.ui.common.context import Context, Looks, Panel
+from genius.ui.common.export import OF_ITEM, csv_text, item_fields, save_files
 from genius.ui.common.item_card import item_card_view
 from genius.ui.map import view
 
 MAX_CORNERS = 200  # of an area
 MAX_ITEMS = 500  # that are chosen by their ids
+MAX_SAVED = 1_000  # items of a file
 MAX_COLORED = 12  # groups with a color of their own
 CACHED = 64  # choices of one index
 AREA = re.compile(r"-?\d(\.\d{1,4})?(,-?\d(\.\d{1,4})?)*")
@@ -117,8 +120,11 @@ class Map:
         items: str = "",
         area: str = "",
         keep: int = 0,
+        form: str = "",
     ) -> dict[str, Any]:
-        """The points that all choices have in common, and what their items are."""
+        """The points that all choices have in common, and what their items are; with form csv or
+        json the first MAX_SAVED items as a file.
+        """
         index, points = self.engine.index, self.points
         if not -1 <= region < len(self.maps.regions):
             raise UserError("That region does not exist; reload the page.")
@@ -134,7 +140,23 @@ class Map:
             self._area(area) if area else None,
         )
         chosen = points.chosen(choice, self._view(keep))
+        if form:
+            return self._saved(points.rows[chosen][:MAX_SAVED], form)
         return view.chosen_view(self.namer, points, chosen)
+
+    def _saved(self, rows: np.ndarray, form: str) -> dict[str, str]:
+        index = self.engine.index
+        records = [
+            item_fields(item) | {"codes": codes}
+            for item, codes in zip(index.items(rows), index.codes(rows).tolist(), strict=True)
+        ]
+        files = save_files(
+            "genius-map", csv_text((*OF_ITEM, "codes"), records), json.dumps(records, ensure_ascii=False)
+        )
+        for file in files:
+            if file["label"].lower() == form:
+                return file
+        raise UserError(f"Items are saved as csv or json, not as {quoted(form)}.")
 
     def _rows_of(self, items: str) -> np.ndarray:
         rows = self.engine.index.rows_of(items.split(",")[:MAX_ITEMS])

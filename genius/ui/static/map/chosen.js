@@ -9,7 +9,7 @@ const KINDS = {image: 'picture', text: 'text', pair: 'pair'};
 const link = (act, ...words) => button({class: 'link'}, act, ...words);
 
 // parts: [{label, drop}] of the choice, as chips that are taken away one by one.
-export const chosenView = ({found, title, parts, page, open, search, all}) => {
+export const chosenView = ({found, title, parts, page, open, search, save, all}) => {
   const {kinds, words, codes} = found, number = counted(found.items, 'item');
   const part = ({label, drop}) =>
     button({class: 'choice', 'aria-label': `Without ${label}`}, drop, `${label} ×`);
@@ -41,7 +41,7 @@ export const chosenView = ({found, title, parts, page, open, search, all}) => {
   return [...head,
     node('p', {class: 'choices'},
       ...codes.slice(0, 1).map(one => link(toCodes(one), 'Open in Codes')),
-      link(search, 'Search for these'), everything),
+      link(search, 'Search for these'), link(() => save('csv'), 'CSV'), link(() => save('json'), 'JSON'), everything),
     node('p', {class: 'map-codes'}, ...codes.map(code)),
     node('div', {class: 'map-kinds', 'aria-hidden': 'true'}, ...kinds.map(share)),
     node('p', {class: 'label'},

@@ -1,6 +1,6 @@
 // The map: contents at the left, the points in the middle, at the right what is chosen. The
 // address holds what is chosen, how many codes are kept and what the colors are.
-import {button, node, replace} from '../page/nodes.js';
+import {button, node, replace, saveFile} from '../page/nodes.js';
 import {itemCard} from '../page/items.js';
 import {plotly} from '../page/figure.js';
 import {findBar, keepBar, settingsBar, toolBar} from './bars.js';
@@ -154,8 +154,10 @@ export const mount = (root, page) => {
     const first = [...found.tiles, ...found.texts][0];
     const search = () => page.ask(words ? {q: words} : {item: first.id});
     const all = () => choose({});
+    const items = form => page.get('map/chosen', {...choiceOf(page.address.get()), keep: kept, form})
+      .then(saveFile).catch(page.fail);
     replace(at.panel, [
-      ...chosenView({found, title, parts, page, open, search, all}), ...saving(save),
+      ...chosenView({found, title, parts, page, open, search, save: items, all}), ...saving(save),
     ]);
   };
 
