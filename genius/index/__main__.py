@@ -1,6 +1,8 @@
 """Add items to the index of a trained run, or remove items, without training; an app that serves the run reloads it.
 
 python -m genius.index RUN add SOURCE        a collection, FOLDER or NAME=FOLDER; --replace: also changed items
+python -m genius.index RUN add SOURCE --partition 2/9    encode the second of nine parts, to be joined; see README.md
+python -m genius.index RUN add SOURCE --commit 9         join them
 python -m genius.index RUN remove ID...      from every file; or - to read ids from standard input, one per line
 python -m genius.index RUN check             are the files whole, do the codes still fit, is it time to train again?
 python -m genius.index RUN compact           merge all segments into one
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from genius.commands import command_parser
 from genius.errors import exit_on_user_error
-from genius.index import update
+from genius.index import partitions, update
 from genius.index.check import TRAINING, DriftReport, advice, description, problems
 from genius.index.item_source import ItemSource, read_item_source
 from genius.index.store import Index, load_index, load_newer_index
@@ -33,6 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     keep = "let every picture of a folder be an item, also versions of one photograph"
     adding.add_argument("--keep-versions", action="store_true", help=keep)
+    part = adding.add_mutually_exclusive_group()
+    part.add_argument("--partition", metavar="I/N", help="only encode part I of N, anywhere and in any order")
+    part.add_argument("--commit", metavar="N", type=int, help="add all N encoded parts in one change")
     adding.add_argument("--device", help="cpu or cuda; by default a GPU if there is one")
     commands.add_parser("remove", help="delete items").add_argument("ids", nargs="+", metavar="ID")
     commands.add_parser("check", help="verify the files, and compare added items with trained ones")
@@ -40,16 +45,27 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     expect_run(options.run)
     if options.command == "add":
-        return add(options.run, options.source, options.device, options.replace, options.keep_versions)
+        if options.replace and (options.partition or options.commit):
+            parser.error("--replace does not go with --partition and --commit; replace items in one process")
+        part_or_all = options.partition, options.commit
+        return add(options.run, options.source, options.device, options.replace, options.keep_versions, *part_or_all)
     if options.command == "remove":
         return remove(options.run, options.ids)
     return {"check": check, "compact": compact}[options.command](options.run)
 
 
-def add(run: Path, source: str, device: str | None, replace: bool = False, keep_versions: bool = False) -> int:
+def add(
+    run: Path,
+    source: str,
+    device: str | None,
+    replace: bool = False,
+    keep_versions: bool = False,
+    partition: str | None = None,
+    commit: int | None = None,
+) -> int:
     """Add the items of a source. Returns the exit status: 0, or 1 if an image was unreadable.
 
-    replace: changed items take the place of those with their ids.
+    replace: changed items take the place of those with their ids. partition, commit: see partitions.py.
     """
     sources: list[ItemSource] = []
 
@@ -57,8 +73,13 @@ def add(run: Path, source: str, device: str | None, replace: bool = False, keep_
         sources.append(read_item_source(source, dataset, keep_versions))
         return sources[-1]
 
-    models = update.Models.load(run, device)
-    added = update.add(run, read, models, replace)
+    if commit is not None:
+        added = partitions.commit(run, read, commit)
+    elif partition is not None:
+        share = partitions.Share.parse(partition)
+        added = partitions.encode_partition(run, read, update.Models.load(run, device), share)
+    else:
+        added = update.add(run, read, update.Models.load(run, device), replace)
     print(*sources[-1].notes, added, sep="\n")
     if added.replaced:
         print(f"replaced {_listed(added.replaced)}")
@@ -71,7 +92,7 @@ def add(run: Path, source: str, device: str | None, replace: bool = False, keep_
             f"changed {_listed(added.changed)}; the index keeps the texts and pictures it has for these ids; "
             "to replace them: add --replace"
         )
-    if added.new:
+    if added.new and partition is None:
         _advise(run, opened(run))
     return 1 if added.unreadable else 0
 

@@ -2,6 +2,7 @@
 
 - The copy of a folder in RUN/collection loses them, and what only they say or show.
 - Maps lose their points; names of codes and of regions lose their pictures and their words.
+- Partitions that wait to be joined (see partitions.py) and hold one of them are deleted: they are encoded again.
 - What training keeps to go on later, such as encoder outputs, is deleted: training makes it again.
 
 Before the index changes, maps and names do; the copy and the rest follow. Until that is done, the manifest lists
@@ -22,11 +23,13 @@ from genius.collections.keys import ID, id_key
 from genius.collections.removal import erase_candidates, remember
 from genius.errors import UserError
 from genius.files import disk_errors_explained, remove_folder, write_compact
+from genius.index.layout import CONFIG
 from genius.index.store import Index
 from genius.locks import deletion_lock, write_lock
 from genius.run import TEMPORARY, Run
 from genius.schema import Item
 
+PARTITIONS = "partitions"  # folder in a run: of items that are encoded, and not yet in the index
 COLLECTIONS = "collection"  # folder of copies in a run, and of what is remembered of removed items
 VECTORS = "vectors"  # preset of a run of vectors that somebody else made
 KEPT = ("features", "towers", "indexing", "adding", "vectors", "own", "without-contrast")  # by training, to go on later
@@ -49,10 +52,27 @@ def erase(run: Run) -> None:
                         remove_folder(root)
             elif (root / "cand_pool").exists():
                 erase_candidates(root, ids)
+        for folder in run.path.glob(f"{PARTITIONS}/*"):
+            if TEMPORARY.fullmatch(folder.name):
+                with deletion_lock(folder) as free:
+                    if free:
+                        remove_folder(folder)
+            elif _holds(folder, ids):
+                remove_folder(folder)
         for name in KEPT:
             with suppress(UserError), write_lock(run.path / name):  # else a training goes on, and deletes it at its end
                 remove_folder(run.path / name)
         run.record(erasing=[])
+
+
+def _holds(folder: Path, ids: set[str]) -> bool:
+    """Whether a partition may hold one of these items."""
+    if not (folder / CONFIG).exists():  # none of its items was new
+        return False
+    try:
+        return bool((Index.load(folder).rows_of(ids) >= 0).any())
+    except UserError:  # it is damaged
+        return True
 
 
 def vector_content(vector: np.ndarray, item: Item) -> str:

@@ -48,7 +48,7 @@ from genius.trie.ids import IDTable, pack
 BATCH = 64  # items encoded together
 FEATURE_FOLDER = "adding"  # folder in the run: of the items that are being added
 SAME_LEVELS = 3.0  # mean difference, of 255, of thumbnails of one picture that versions of Pillow may make
-KIND = np.dtype(  # of a new item; content: see _content; row: of the indexed item that it replaces, or −1
+KIND = np.dtype(  # of a new item; content: see content_hash; row: of the indexed item that it replaces, or −1
     [("modality", np.uint8), ("pictured", np.bool_), ("content", np.uint64), ("row", np.int64)]
 )
 MERGE_AT = 8  # segments; with so many, adding merges small ones
@@ -134,22 +134,21 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
     Raises UserError if the run cannot be changed, or the source cannot be read.
     """
     with changing(run, models) as (opened, index):
-        sources = opened.manifest.get("sources", ())  # datasets of the run, which may not be indexed yet
-        source = read(max(index.last_dataset() + 1, len(sources)))
-        new = _find_new_items(index, source, replaces)
+        source = read(next_dataset(opened, index))
+        new = find_new_items(index, source, replaces)
         complaints: list[str] = []
         if not len(new.kinds):
             remove_folder(run / FEATURE_FOLDER)  # of a process that was killed after adding these items
             return Added(0, new.skipped, 0, 0, new.changed, ())
         models.encoder.check()
-        files = _encode(opened, source, new, models, complaints)
+        files = encode(opened, source, new, models, complaints, run / FEATURE_FOLDER)
         fused = files.fused(opened.digest("fusion"))[:, 0]
         codes = quantize_all(fused, new.kinds["modality"], models.quantizer)
         readable, embedding = files.arrays["masks"][:, 0] | ~new.kinds["pictured"], files.arrays["embedding"]
         stays = np.ones(index.n, dtype=bool)
         stays[new.kinds["row"][readable & (new.kinds["row"] >= 0)]] = False
         copied = np.full(len(codes), -1)  # (m,) the row of the index, then of the new items, of which each is a copy
-        copied[readable] = _find_copies(
+        copied[readable] = find_copies(
             index,
             np.flatnonzero(stays),
             codes[readable],
@@ -157,7 +156,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
             new.kinds["content"][readable],
         )
         copies = copied >= 0
-        examples = _copy_examples(index, np.flatnonzero(stays), new.items(source), copied, np.flatnonzero(readable))
+        examples = copy_examples(index, np.flatnonzero(stays), new.items(source), copied, np.flatnonzero(readable))
         kept, replaced = np.flatnonzero(readable & ~copies), [item.id for item in index.items(np.flatnonzero(~stays))]
         if len(kept):
             distances = squared_distances(fused, codes, models.quantizer)
@@ -173,7 +172,7 @@ def add(run: Path, read: Callable[[int], ItemSource], models: Models, replaces: 
                 stays=stays,
             )
         elif replaced:
-            _publish(opened, index, stays)
+            publish(opened, index, stays)
         remove_folder(files.folder)
         return Added(
             len(kept),
@@ -201,7 +200,7 @@ def remove(run: Path, ids: Iterable[str]) -> Removed:
         if not stays.any():
             raise UserError("no item would be left; an index needs at least one")
         if not stays.all():
-            _publish(opened, index, stays)
+            publish(opened, index, stays)
         return Removed(int((~stays).sum()), unknown)
 
 
@@ -220,7 +219,7 @@ def describe(run: Path, items: Iterable[Item]) -> int:
                 if (item.source, item.image) != (indexed.source, indexed.image):
                     told[row] = item
         if told:
-            _publish(opened, index, np.ones(index.n, dtype=bool), told=told)
+            publish(opened, index, np.ones(index.n, dtype=bool), told=told)
         return len(told)
 
 
@@ -232,8 +231,13 @@ def compact(run: Path) -> bool:
     with changing(run) as (opened, index):
         if index.config.segments == (index.n,):
             return False
-        _publish(opened, index, np.ones(index.n, dtype=bool), merged=0)
+        publish(opened, index, np.ones(index.n, dtype=bool), merged=0)
         return True
+
+
+def next_dataset(run: Run, index: Index) -> int:
+    """A dataset number that no id has: neither of the index nor of the run's sources, which may not be indexed yet."""
+    return max(index.last_dataset() + 1, len(run.manifest.get("sources", ())))
 
 
 @contextmanager
@@ -277,12 +281,23 @@ def append(
         added, _ = write_segment(segment, items, embeddings, features, image_path, run.settings.index.thumbnail_side)
         return StoredRows(pack(codes, index.code_sizes), added, distances)
 
-    segments = _publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
+    extend(run, index, write, trained, stays)
+
+
+def extend(
+    run: Run,
+    index: Index,
+    write: Callable[[Path], "StoredRows"],
+    trained: bool = False,
+    stays: np.ndarray | None = None,
+) -> None:
+    """As `append`, with a segment that `write` fills."""
+    segments = publish(run, index, np.ones(index.n, dtype=bool) if stays is None else stays, write, trained)
     if len(segments) > MERGE_AT:  # to keep their number, and so that of open files, small
         try:
             grown = Index.load(run.folder(PART))
             grown.lease.release()
-            _publish(run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments))
+            publish(run, grown, np.ones(grown.n, dtype=bool), merged=first_to_merge(segments))
         except UserError as error:  # the added items stay
             logging.getLogger(__name__).warning("the segments were not merged: %s", error)
 
@@ -295,7 +310,7 @@ class StoredRows(NamedTuple):
     distances: np.ndarray
 
 
-def _publish(
+def publish(
     run: Run,
     index: Index,
     stays: np.ndarray,
@@ -378,7 +393,7 @@ class NewItems:
         return compress(source.items(), self.fresh)
 
 
-def _find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems:
+def find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItems:
     """replaces: what has changed counts as new."""
     fresh: list[bool] = []
     kinds: list[tuple[Modality, bool, int, int]] = []
@@ -398,15 +413,15 @@ def _find_new_items(index: Index, source: ItemSource, replaces: bool) -> NewItem
             changed += [item.id for item, _, _ in compress(known, differs)]
         fresh += is_new.tolist()
         for item, row in compress(zip(chunk, rows.tolist(), strict=True), is_new):
-            kinds.append((item.modality, item.image is not None, _content(item), row))
-            digest.update(f"{item.id} {_image_state(source, item.image)} {_content(item)}\n".encode())
+            kinds.append((item.modality, item.image is not None, content_hash(item), row))
+            digest.update(f"{item.id} {_image_state(source, item.image)} {content_hash(item)}\n".encode())
     skipped = len(fresh) - len(kinds)
     return NewItems(fresh, np.array(kinds, dtype=KIND), skipped, tuple(changed), digest.hexdigest())
 
 
 def _is_same(index: Index, source: ItemSource, item: Item, row: int, indexed: Item) -> bool:
     """Whether an item has the text and the picture of the indexed one, as its thumbnail shows it."""
-    if _content(item) != _content(indexed):
+    if content_hash(item) != content_hash(indexed):
         return False
     known = index.thumbnail(row) if item.image is not None else None
     if known is None:
@@ -435,19 +450,19 @@ def _image_state(source: ItemSource, image: str | None) -> str:
     return f"{image} {state.st_size} {state.st_mtime_ns}"
 
 
-def _content(item: Item) -> int:
+def content_hash(item: Item) -> int:
     """Equal for equal modality and text."""
     return int.from_bytes(hashlib.blake2b(f"{item.modality:d} {item.text}".encode(), digest_size=8).digest())
 
 
-def _encode(run: Run, source: ItemSource, new: NewItems, models: Models, complaints: list[str]) -> FeatureFiles:
-    """Features of the m new items, also fused; kept in the run until they are added.
+def encode(
+    run: Run, source: ItemSource, new: NewItems, models: Models, complaints: list[str], folder: Path
+) -> FeatureFiles:
+    """Features of the m new items, also fused; kept in the folder until they are added.
 
     complaints: gets a sentence for each unreadable image.
     """
-    files = FeatureFiles.create(
-        run.path / FEATURE_FOLDER, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}"
-    )
+    files = FeatureFiles.create(folder, len(new.kinds), 1, models.encoder.dim, f"{run.digest('encoder')} {new.digest}")
     files.fill(
         models.encoder,
         (EncoderInput(item.image, [item.text]) for item in new.items(source)),
@@ -468,7 +483,7 @@ def _open_image(source: ItemSource, complaints: list[str], max_side: int, path: 
         return None
 
 
-def _find_copies(
+def find_copies(
     index: Index, kept: np.ndarray, codes: np.ndarray, embeddings: ConcatenatedArray, contents: np.ndarray
 ) -> np.ndarray:
     """(m,) int64: the place of the same item among the kept rows (k,) of the index and then the new items, or −1.
@@ -480,7 +495,7 @@ def _find_copies(
     def content(rows: np.ndarray) -> np.ndarray:
         indexed, hashes = rows < len(kept), np.empty(len(rows), dtype=np.uint64)
         hashes[~indexed] = contents[rows[~indexed] - len(kept)]
-        hashes[indexed] = [_content(item) for item in index.items(kept[rows[indexed]])]
+        hashes[indexed] = [content_hash(item) for item in index.items(kept[rows[indexed]])]
         return hashes
 
     rows = np.concatenate([kept, np.arange(index.n, index.n + len(codes))])
@@ -488,12 +503,12 @@ def _find_copies(
     return find_duplicates(IDTable.from_packed(packed, index.code_sizes), len(kept), vectors.__getitem__, content)
 
 
-def _copy_examples(
+def copy_examples(
     index: Index, kept: np.ndarray, new: Iterable[Item], copied: np.ndarray, readable: np.ndarray
 ) -> tuple[tuple[str, str], ...]:
     """Names of the first copies, and of the items whose copies they are: of the index by their ids, too.
 
-    kept (k,): rows of the index. copied (m,): see `_find_copies`. readable: which of the m items it counts.
+    kept (k,): rows of the index. copied (m,): see `find_copies`. readable: which of the m items it counts.
     """
     chosen = np.flatnonzero(copied >= 0)[:MAX_EXAMPLES]
     if not len(chosen):
