@@ -246,6 +246,7 @@ class SearchResult:
     order: str = "cosine"  # of the hits, one of ORDERS
     decoded: int = 0  # beams scored, over all levels
     image_length: float = 0.0  # of the query's image feature, which is not normalized; 0: no image, or not known
+    missing: str = ""  # "2 of 3 parts answered", of a cluster; empty: everything was searched
     match: str = ""  # good, fair or weak; empty: not known, see search/match.py
     reading: Reading | None = None  # of the query's words; None: they were not read
     milliseconds: dict[str, float] = field(default_factory=dict)  # by stage

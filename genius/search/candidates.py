@@ -27,7 +27,6 @@ MAX_CANDIDATES = 10_000  # that a query generates; bounds memory where very many
 SCANNED = 200  # items of a scan, or as many as there are to be results
 RULED_OUT = 0.05  # times the most probable kind: a less probable one is ruled out by a reader
 IMPOSSIBLE = -1e4  # log-probability of a first code that is ruled out: after all others, whatever geometry says
-MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
 
 
 @dataclass(frozen=True)
@@ -109,9 +108,7 @@ class CandidateSearch:
                     query, position = query[fits], position[fits]
         if mode != "generate":
             with watch.stage("scan"):
-                scan, k = self.scan_of(pool), max(k, SCANNED)
-                part = len(pool.table) > MANY_ITEMS and not prefix
-                scanned = scan.near(z, k, allowed) if part else scan.best(z, k, prefix, allowed)
+                scanned = self.scan_of(pool).best_or_near(z, max(k, SCANNED), prefix, allowed)
                 nearest = scanned.positions.cpu().numpy()
                 owner, place = np.nonzero(nearest >= 0)
                 added = nearest[owner, place]

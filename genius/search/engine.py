@@ -75,6 +75,8 @@ class Engine:
     (8.7 MB of keys and values, 1.6 MB of logits and activations, up to 10 MB of continuations), 32 queries at once.
     """
 
+    retriever_type: type[Retriever] = Retriever  # another one where parts of a search run elsewhere
+
     def __init__(
         self,
         encoder: Encoder | NoEncoder,
@@ -98,7 +100,7 @@ class Engine:
         if reader is not None and isinstance(encoder, Encoder):
             requests = RequestReader(reader, encoder.to(self.device), index.instructions)
         self.has_reader = requests is not None
-        self.retriever = Retriever(encoder, fusion, quantizer, decoder, self.device, normalize, requests)
+        self.retriever = self.retriever_type(encoder, fusion, quantizer, decoder, self.device, normalize, requests)
         self.encoder, self.fusion = self.retriever.encoder, self.retriever.fusion
         self.quantizer, self.decoder = self.retriever.quantizer, self.retriever.decoder
         self.match_words = MatchWords(run)

@@ -41,6 +41,7 @@ LOG = logging.getLogger(__name__)
 BLOCK = 1 << 16  # items that torch scans at once
 SHARE, LEAST = 16, 1 << 13  # parts of a scan that each thread takes, one after another; items of the smallest
 TOGETHER, FEW = 32, 6  # queries that are scanned together; fewer than FEW are scanned one after another
+MANY_ITEMS = 2_000_000  # of a larger pool only what lies below the nearest prefixes is scanned
 PADDING = -(0x7F800001 << 32)  # the key of no item: score −∞
 SHARES = {2: 0.15, 3: 0.05}  # of all items, by the codes of the prefixes that `Scan.near` chooses: 0.99 of a whole scan
 PER_PREFIX = 300  # items on average; with fewer, choosing among prefixes of three codes takes longer than it saves
@@ -87,6 +88,13 @@ class Scan:
         self._table, self._trie, self._codewords = pool.table, pool.trie, codewords
         self.norms = squared_norms(pool, codewords)  # (n,) on the trie's device
         self._kernels = compiling(pool.table.code_sizes) if pool.trie.device.type == "cpu" else None
+
+    def best_or_near(
+        self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None
+    ) -> Scanned:
+        """`near`, of very many items without a prefix, or `best`."""
+        many = len(self._table) > MANY_ITEMS and not prefix
+        return self.near(z, k, allowed) if many else self.best(z, k, prefix, allowed)
 
     def best(self, z: Tensor, k: int, prefix: tuple[int, ...] = (), allowed: np.ndarray | None = None) -> Scanned:
         """The k items whose quantized vectors are nearest to z (b, d), of those whose IDs begin with these codes.

@@ -31,9 +31,11 @@ T = TypeVar("T")
 class Version:
     """One version of an index, with its pools. Safe to share between threads."""
 
-    def __init__(self, index: Index, device: torch.device):
+    def __init__(self, index: Index, device: torch.device, rows: range | None = None):
+        """rows: of the items that its pools hold; None: all."""
         self.index, self.device = index, device
-        self.pool = index.pool(device=device)  # all items
+        self.rows = range(index.n) if rows is None else rows
+        self.pool = index.pool(None if rows is None else np.array(rows), device)
         self._pools: dict[tuple[Modality | None, bool], Pool] = {}
         self._pooling = {key: threading.Lock() for key in product((None, *Modality), (False, True))}
 
@@ -64,8 +66,8 @@ class Version:
             return self._pools[key]
         with self._pooling[key]:
             if key not in self._pools:
-                first = self.index.config.trained if added else 0
-                kinds = self.index.modalities[first:]
+                first = max(self.index.config.trained if added else 0, self.rows.start)
+                kinds = self.index.modalities[first : self.rows.stop]
                 chosen = np.full(len(kinds), True) if modality is None else kinds == modality
                 if not chosen.any():
                     kind = "" if modality is None else f" of the modality {modality.name.lower()}"
@@ -84,6 +86,7 @@ class Versions:
     def __init__(self, index: Index, device: torch.device, run: Run | None = None):
         """run: as it was read when the index was loaded; without it `reload` never finds a newer version."""
         self._newest, self._device, self._run = Version(index, device), device, run
+        self.before_newer: Callable[[Index], None] = lambda index: None  # raises UserError: it does not become current
         self._reloading = threading.Lock()
         self._kept: list[_lru_cache_wrapper] = []
 
@@ -115,6 +118,7 @@ class Versions:
         with self._reloading:
             index = None if self._run is None else load_newer_index(self._run, self._newest.index)
             if index is not None:
+                self.before_newer(index)
                 self._newest = Version(index, self._device)
                 for kept in self._kept:
                     kept.cache_clear()

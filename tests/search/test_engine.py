@@ -10,7 +10,7 @@ from PIL import Image
 
 from genius.errors import UserError
 from genius.schema import MODES, Modality, Query, SearchOptions
-from genius.search import candidates
+from genius.search import candidates, scan
 from genius.search import engine as engine_module
 from genius.search.beam import beam_search
 from genius.search.dense import flat_search
@@ -195,7 +195,7 @@ def test_both_finds_what_generation_and_the_scan_find_each_item_once(engine, mon
 def test_of_a_large_pool_the_nearest_prefixes_are_scanned(engine, monkeypatch):
     encoded, options = engine.encode(QUERIES), SearchOptions(mode="scan", k=40)
     whole = engine.retrieve(encoded, options).candidates
-    monkeypatch.setattr(candidates, "MANY_ITEMS", 39)
+    monkeypatch.setattr(scan, "MANY_ITEMS", 39)
     part = engine.retrieve(encoded, options).candidates
     assert (part.counts < whole.counts).all() and (part.counts >= 40 * SHARES[2]).all()
     assert part.row[0] == whole.row[0]
