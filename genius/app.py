@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
@@ -24,6 +24,7 @@ from genius.run import is_run, shipped_run
 from genius.ui.security import Policy, check_editing, check_origins, is_loopback, read_logins
 
 if TYPE_CHECKING:
+    from genius.search.engine import Engine
     from genius.ui.page import Page
 
 SHIPPED = (shipped_run("photos"), shipped_run("toy"))
@@ -63,6 +64,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     option("--embed-in", action="append", default=[], metavar="ORIGIN", help=sites)
     waiting = "requests to one run that may wait for their turn, half of them from one address (default: %(default)s)"
     option("--max-queue", type=int, default=64, metavar="N", help=waiting)
+    cluster = "let the parts of a cluster scan the IDs (genius cluster serve): its address, or auto"
+    option("--cluster", metavar="ADDRESS", help=cluster)
     option("--device", help="cpu, cuda, cuda:1, … (default: a GPU if there is one)")
     option("--log-json", action="store_true", help="write the log to stdout, also each call, as a JSON object per line")
     drain = "after SIGTERM, how long to answer what was accepted before (default: %(default)s)"
@@ -127,6 +130,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UserError(f"--port must be from 0 to 65535, not {options.port}")
         if options.max_queue < 1:
             raise UserError(f"--max-queue must be at least 1, not {options.max_queue}")
+        if options.cluster and not find_spec("ray"):
+            raise UserError("--cluster needs one more package: pip install 'genius-explorer[cluster]'")
         if options.mcp and not find_spec("mcp"):
             raise UserError("--mcp needs one more package: pip install 'genius-explorer[mcp]'")
         runs = runs_to_serve(options.run)
@@ -145,11 +150,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         def load(run: Path) -> Page:
             """Slow to import, so the port is open by then."""
             SERVER_LOG.info("Loading %s …", run, extra={"event": "loading"})
-            from genius.search.engine import Engine
+            if options.cluster:
+                from genius.cluster.serving import connected
 
+                load_engine: Callable[[], Engine] = partial(connected, run, options.cluster, options.device)
+            else:
+                from genius.search.engine import Engine
+
+                load_engine = partial(Engine.load, run, options.device)
             prepare_process()
             with ThreadPoolExecutor(1, "load") as loader:
-                loading = loader.submit(Engine.load, run, options.device)
+                loading = loader.submit(load_engine)
                 from genius.search.editor import folder_for_copy
                 from genius.ui.common.context import ServedRun
                 from genius.ui.page import build  # and Gradio, while the models are read

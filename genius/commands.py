@@ -11,6 +11,7 @@ SUBCOMMANDS = {  # name: the module that does it, and what it does
     "push": ("genius.hub", "upload a run to the Hugging Face hub"),
     "evaluate": ("genius.evaluation", "measure a run"),
     "speed": ("genius.evaluation.speed", "measure the speed of searches"),
+    "cluster": ("genius.cluster", "encode and serve a run on several machines, with Ray"),
     "maps": ("training.maps", "lay out the maps of a run"),
     "ids": ("training.ids", "serve a run under IDs made elsewhere"),
     "names": ("training.names", "name the codes of a run"),

@@ -11,7 +11,7 @@ Shapes: n items, b queries, d embedding dim, k results.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -103,7 +103,7 @@ class ShardedSearch(CandidateSearch):
 
     scan: ShardedScan | None = None  # of the batch that is being searched
 
-    def scan_of(self, pool: Pool) -> Scan | ShardedScan:
+    def scan_of(self, pool: Pool) -> Scan | ShardedScan:  # type: ignore[override]  # it is used as a Scan
         return super().scan_of(pool) if self.scan is None or self.scan.pool is not pool else self.scan
 
 
@@ -112,7 +112,7 @@ class ShardedRetriever(Retriever):
 
     finder: ShardedSearch
 
-    def __init__(self, *parts, **options):
+    def __init__(self, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
         self.finder = ShardedSearch(self.finder.decoder)
         self.shards: Shards | None = None

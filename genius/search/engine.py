@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 import torch
@@ -108,7 +108,7 @@ class Engine:
         self.batcher = engine_thread()
 
     @classmethod
-    def load(cls, run: Path | str, device: str | None = None) -> "Engine":
+    def load(cls, run: Path | str, device: str | None = None) -> Self:
         """Open a run: a folder, or hf://USER/NAME on the Hugging Face hub. device None: a GPU if there is one.
 
         Raises UserError if a part is missing, damaged or belongs to other parts.
@@ -117,7 +117,7 @@ class Engine:
             return loader.submit(cls._load, run, device).result()
 
     @classmethod
-    def _load(cls, run: Path | str, device: str | None) -> "Engine":
+    def _load(cls, run: Path | str, device: str | None) -> Self:
         chosen, opened = usable_device(device), Run(local_run(run))
         folder = opened.folder
         quantizer = load_quantizer(folder("quantizer"))

@@ -18,15 +18,10 @@ from genius.schema import Modality, Query, SearchOptions
 from genius.search.engine import Engine
 from genius.search.rerank import Similarity
 from tests.cluster.equal import BATCH, LocalShards, assert_equal, every_option, on_shards, orders_of, vectors
-from tests.search.tiny import publish_tiny_run, tiny_encoder, tiny_fusion, tiny_quantizer
+from tests.search.tiny import tiny_encoder, tiny_fusion, tiny_quantizer
 from tests.waiting import wait_until
 
 WORDS = ["A red dog.", "small house", "a boat in the street"]
-
-
-@pytest.fixture
-def run(tmp_path) -> Path:
-    return publish_tiny_run(tmp_path / "run", n=40, fused=True).path
 
 
 def added_to(run: Path, *texts: str) -> None:

@@ -1,0 +1,161 @@
+"""Shards on Ray: equal answers, faults, and encoding by actors."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from genius.collections.mbeir import Collection
+from genius.errors import UserError
+from genius.index.store import load_index
+from genius.index.update import remove
+from genius.run import Run
+from genius.schema import SearchOptions
+from genius.search.engine import Engine
+from tests.cluster.equal import assert_equal, every_option, orders_of, vectors
+from tests.collections.samples import photos
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("cluster")]
+SCAN = SearchOptions(mode="scan", k=40)
+
+
+@contextmanager
+def served(run: Path, shards: int, patience: float = 5.0, replicas: int = 1):
+    from genius.cluster.serving import connected, start_shards, stop_shards
+
+    start_shards(run, shards, replicas, patience, None)
+    try:
+        yield connected(run, None, "cpu")
+    finally:
+        stop_shards(run)
+
+
+def pids(parts) -> list[int]:
+    """Of the processes of the shards."""
+    from genius.cluster.serving import TAKE_IN
+
+    handles = parts.retriever.shards.handles
+    return [handle.describe.remote().result(timeout_s=TAKE_IN).pid for handle in handles]
+
+
+def test_shards_on_ray_give_what_one_index_gives_and_take_in_a_newer_one(run):
+    with served(run, 3) as parts:
+        one = Engine.load(run, "cpu")
+        for order in orders_of(one):
+            for options in every_option(one, order):
+                given = vectors(one, 8)
+                assert_equal(parts.search_encoded(given, options), one.search_encoded(given, options))
+        remove(run, ["0:3", "0:20"])
+        assert parts.versions.reload() and one.versions.reload()
+        given = vectors(one, 8)
+        assert_equal(parts.search_encoded(given, SCAN), one.search_encoded(given, SCAN))
+
+
+def test_of_a_killed_shard_the_answer_says_so_or_waits_and_none_is_lost_after_the_restart(run):
+    with served(run, 3, patience=1.0) as parts:
+        one = Engine.load(run, "cpu")
+        given = vectors(one, 1)
+        (whole,) = one.search_encoded(given, SCAN)
+        first = pids(parts)
+        os.kill(first[1], signal.SIGKILL)
+        (found,) = parts.search_encoded(given, SCAN)
+        known = {hit.item.id: hit.cosine for hit in whole.hits}
+        assert all(known[hit.item.id] == hit.cosine for hit in found.hits), "nothing wrong is among what is left"
+        assert found.missing == "2 of 3 parts answered" if len(found.hits) < 40 else not found.missing
+        parts.retriever.shards.patience = 0  # wait
+        (again,) = parts.search_encoded(given, SCAN)
+        assert_equal([again], [whole])
+        assert pids(parts)[1] != first[1]
+
+
+def test_searches_beside_a_kill_are_all_answered(run):
+    with served(run, 2, patience=0) as parts:
+        one = Engine.load(run, "cpu")
+        given, wrong, stop = vectors(one, 1), [], threading.Event()
+        (whole,) = one.search_encoded(given, SCAN)
+        counts = [0]
+
+        def ask() -> None:
+            while not stop.is_set():
+                (found,) = parts.search_encoded(given, SCAN)
+                counts[0] += 1
+                if [hit.row for hit in found.hits] != [hit.row for hit in whole.hits] or found.missing:
+                    wrong.append(found)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        wait_until(lambda: counts[0] > 3)
+        os.kill(pids(parts)[0], signal.SIGKILL)
+        after = counts[0]
+        wait_until(lambda: counts[0] > after + 5)
+        stop.set()
+        asking.join()
+        assert not wrong
+
+
+def test_what_the_cluster_does_not_serve_or_serves_otherwise_is_refused(run, tmp_path):
+    from genius.cluster.serving import connected
+
+    with pytest.raises(UserError, match="does not serve run; start it: genius cluster serve"):
+        connected(run, None)
+    with served(run, 2):
+        other = tmp_path / "elsewhere" / "run"
+        Run(run).copy(other)
+        manifest = other / "manifest.json"
+        text = manifest.read_text(encoding="utf-8")
+        digest = Run(other).digest("decoder")
+        manifest.write_text(text.replace('"decoder-', '"decoder-').replace(digest[:8], "00000000"), encoding="utf-8")
+        with pytest.raises(UserError):
+            connected(other, None)
+
+
+def test_an_address_that_does_not_answer_gets_one_sentence(run):
+    command = [sys.executable, "-m", "genius.cluster", "serve", str(run), "--address", "127.0.0.1:1"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert ended.returncode == 2 and "no Ray cluster could be joined at 127.0.0.1:1" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_actors_encode_a_folder_in_parts_and_a_killed_one_is_taken_over(run, tmp_path, killed, capsys):
+    from genius.cluster.indexing import index_source
+
+    source = photos(tmp_path / "more", *(f"{number}.png" for number in range(24)))
+    (source / "broken.png").write_bytes(b"no picture")
+    if killed:
+        threading.Thread(target=kill_an_encoder, daemon=True).start()
+    assert index_source(run, str(source), 6, 2, None) == 1
+    said = capsys.readouterr().out
+    assert "unreadable: " in said and "broken.png" in said
+    assert load_index(Run(run)).n == 40 + 24
+    assert index_source(run, str(source), 6, 2, None) == 1  # again: nothing is added twice
+    assert load_index(Run(run)).n == 64
+
+
+def kill_an_encoder() -> None:
+    """The first worker that encodes."""
+    from ray.util.state import list_actors
+
+    for _ in range(600):
+        alive = [one for one in list_actors() if "Encoder" in (one.class_name or "") + (one.name or "")]
+        alive += [one for one in list_actors() if "MapWorker" in (one.class_name or "")]
+        for one in alive:
+            if one.state == "ALIVE" and one.pid:
+                os.kill(one.pid, signal.SIGKILL)
+                return
+        time.sleep(0.1)
+
+
+def test_collections_are_encoded_too(run, collection):
+    from genius.cluster.indexing import index_source
+
+    index_source(run, str(collection), 3, 1, None)
+    items = sum(1 for _ in Collection(collection).all_candidates())
+    assert load_index(Run(run)).n > 40 and items
