@@ -53,7 +53,8 @@ def index_source(run: Path, source: str, of: int, actors: int | None, address: s
     gpus = int(ray.cluster_resources().get("GPU", 0))
     size = min(actors or gpus or 2, of)
     ray.data.DataContext.get_current().max_errored_blocks = 0
-    done = ray.data.range(of, override_num_blocks=of).map_batches(
+    parts = ray.data.from_items([{"id": number} for number in range(of)], override_num_blocks=of)
+    done = parts.map_batches(
         Encoder,
         batch_size=1,
         fn_constructor_args=(str(run.resolve()), source, of),

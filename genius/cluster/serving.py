@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from socket import create_connection
 from time import monotonic, sleep
 from typing import Any
 
@@ -27,6 +28,11 @@ from genius.run import Run, expect_run
 
 MODELS = ("encoder", "fusion", "quantizer", "decoder")  # on which answers depend; the index may change
 SOON = 0.05  # seconds between two attempts
+REACHED = 5.0  # seconds in which an address answers
+NO_CLUSTER = (
+    "no Ray cluster could be joined at {} ({}); start one with ray start --head, and use the same versions of Python "
+    "and Ray on every host"
+)
 TAKE_IN = 120.0  # seconds in which all shards take in a newer index
 ASKED_TOGETHER = 16  # questions that a replica answers at once, on threads of its own
 
@@ -88,19 +94,19 @@ class RayShards:
     ) -> Answer | None:
         """The first answer before the deadline; a part that ended meanwhile is asked again."""
         while True:
-            left = deadline - monotonic()
-            if left <= 0:
-                response.cancel()
-                return None
-            try:
-                return response.result(timeout_s=min(left, TAKE_IN))
+            try:  # what has arrived is taken, though another part used up the time
+                return response.result(timeout_s=min(max(deadline - monotonic(), SOON), TAKE_IN))
             except TimeoutError:
-                continue
+                if monotonic() >= deadline:
+                    response.cancel()
+                    return None
             except (RayError, RayServeException) as error:
                 cause = getattr(error, "cause", None)
                 if isinstance(cause, UserError):
                     raise cause from None
-                sleep(min(SOON, max(deadline - monotonic(), 0)))  # Ray starts it again
+                if monotonic() >= deadline:
+                    return None
+                sleep(SOON)  # Ray starts it again
                 response = handle.scan.remote(question)
 
     def take(self, version: str) -> None:
@@ -121,16 +127,19 @@ def join_cluster(address: str | None) -> None:
     """
     if ray.is_initialized():
         return
+    host, _, port = (address or "").rpartition(":")
+    try:
+        if host and port.isdecimal():  # Ray itself would wait for minutes
+            create_connection((host.removeprefix("ray://"), int(port)), REACHED).close()
+    except OSError as error:
+        raise UserError(NO_CLUSTER.format(address, error.strerror or "it does not answer")) from None
     here = {"num_cpus": os.cpu_count(), "include_dashboard": False, "object_store_memory": 200_000_000}
     options: dict[str, Any] = {"address": address} if address else here
     try:
         ray.init(namespace="genius", log_to_driver=False, logging_level="ERROR", **options)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise UserError(
-            f"no Ray cluster could be joined at {address or 'this machine'} ({reason}); start one with ray start "
-            "--head, and use the same versions of Python and Ray on every host"
-        ) from None
+        raise UserError(NO_CLUSTER.format(address or "this machine", reason)) from None
 
 
 def application(run: Path, share: Share) -> str:
