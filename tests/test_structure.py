@@ -23,6 +23,7 @@ ALLOWED = {  # what each package of genius may import besides itself
     "index": BASE | {"collections", "encoding", "models", "trie"},
     "search": BASE | {"collections", "encoding", "hub", "index", "models", "trie"},
     "evaluation": BASE | {"collections", "encoding", "index", "metrics", "models", "search", "trie"},
+    "cluster": BASE | {"commands", "index", "models", "search", "trie"},
     "explore": BASE | {"collections", "examples", "index", "metrics", "models", "search", "trie"},
     "ui": BASE | {"collections", "examples", "explore", "index", "metrics", "search", "trie"},
 }

@@ -18,7 +18,7 @@ from genius.run import expect_run
 ATTEMPTS = 3  # of a partition whose worker ends
 
 
-class Encoder:
+class PartEncoder:
     """Encodes partitions; one an actor, which loads the models once."""
 
     def __init__(self, run: str, source: str, of: int):
@@ -55,7 +55,7 @@ def index_source(run: Path, source: str, of: int, actors: int | None, address: s
     ray.data.DataContext.get_current().max_errored_blocks = 0
     parts = ray.data.from_items([{"id": number} for number in range(of)], override_num_blocks=of)
     done = parts.map_batches(
-        Encoder,
+        PartEncoder,
         batch_size=1,
         fn_constructor_args=(str(run.resolve()), source, of),
         compute=ray.data.ActorPoolStrategy(size=size),

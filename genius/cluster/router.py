@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genius.cluster.shard import Answer, Question
+from genius.cluster.shard import Answer, ScanQuestion
 from genius.errors import UserError
 from genius.index.store import Index
 from genius.schema import SearchResult
@@ -37,7 +37,7 @@ from genius.trie.pool import Pool
 class Shards(Protocol):
     """All parts of a run's IDs."""
 
-    def scan(self, question: Question) -> Sequence[Answer | None]:
+    def scan(self, question: ScanQuestion) -> Sequence[Answer | None]:
         """The answer of each part; None: it gave none in time."""
 
     def take(self, version: str) -> None:
@@ -65,7 +65,7 @@ class KnownSimilarity(Similarity):
 class ShardedScan:
     """The scan of one batch of queries, by shards; used as a `Scan`."""
 
-    def __init__(self, shards: Shards, question: Question, pool: Pool, positions: np.ndarray):
+    def __init__(self, shards: Shards, question: ScanQuestion, pool: Pool, positions: np.ndarray):
         """question: without what a `Scan` is told. positions (n,): of the index's items in the pool's ID table."""
         self.pool, self.missing = pool, ""
         self._shards, self._question, self._positions = shards, question, positions
@@ -132,7 +132,7 @@ class ShardedRetriever(Retriever):
         by = None if vectors is None else vectors.cpu().numpy()
         fused = options.order == "fused"
         which = version.index.folder.name, options.modality, options.added
-        question = Question(*which, encoded.z.cpu().numpy(), 0, (), None, by, fused, self._normalize and not fused)
+        question = ScanQuestion(*which, encoded.z.cpu().numpy(), 0, (), None, by, fused, self._normalize and not fused)
         if pool not in self._positions:
             positions = np.full(version.index.n, -1, dtype=np.int32)
             positions[pool.table.rows] = np.arange(len(pool.table), dtype=np.int32)

@@ -21,7 +21,7 @@ from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle, DeploymentResponse
 
 from genius.cluster.router import RouterEngine
-from genius.cluster.shard import Answer, OtherVersionError, Question, Shard
+from genius.cluster.shard import Answer, OtherVersionError, ScanQuestion, Shard
 from genius.errors import UserError
 from genius.index.partitions import Share
 from genius.run import Run, expect_run
@@ -63,7 +63,7 @@ class ShardDeployment:
         self._shard = Shard(path, share)
         self._served = Served(path.name, models_of(path), share, patience, os.getpid())
 
-    def scan(self, question: Question) -> Answer:
+    def scan(self, question: ScanQuestion) -> Answer:
         return self._shard.scan(question)
 
     def take(self, version: str) -> None:
@@ -80,7 +80,7 @@ class RayShards:
         """patience: seconds that a search waits for a shard; 0: as long as it takes."""
         self.handles, self.patience = handles, patience
 
-    def scan(self, question: Question) -> Sequence[Answer | None]:
+    def scan(self, question: ScanQuestion) -> Sequence[Answer | None]:
         """The answer of each part; None: it gave none in time."""
         deadline = monotonic() + self.patience if self.patience else float("inf")
         asked = [handle.scan.remote(question) for handle in self.handles]
@@ -90,7 +90,7 @@ class RayShards:
         ]
 
     def _answer(
-        self, handle: DeploymentHandle, response: DeploymentResponse, question: Question, deadline: float
+        self, handle: DeploymentHandle, response: DeploymentResponse, question: ScanQuestion, deadline: float
     ) -> Answer | None:
         """The first answer before the deadline; a part that ended meanwhile is asked again."""
         while True:

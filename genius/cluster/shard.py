@@ -32,7 +32,7 @@ class OtherVersionError(UserError):
 
 
 @dataclass(frozen=True)
-class Question:
+class ScanQuestion:
     """What to scan for, b queries together; see `Scan.best`."""
 
     version: str  # folder of the index
@@ -106,7 +106,7 @@ class Shard:
             raise OtherVersionError(f"part {self.share} of {self.run.path} has {newest}, not {name}") from None
 
     @torch.inference_mode()
-    def scan(self, question: Question) -> Answer:
+    def scan(self, question: ScanQuestion) -> Answer:
         """The nearest items. Raises OtherVersionError for a version that is not there."""
         version = self.take(question.version)
         shape = len(question.z), question.k

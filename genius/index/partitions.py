@@ -80,7 +80,7 @@ class Share:
         return f"{self.number}/{self.of}"
 
 
-class Record(BaseModel):
+class PartRecord(BaseModel):
     """The content of partition.json."""
 
     model_config = EXACT
@@ -164,19 +164,19 @@ def _size(source: ItemSource, item: Item) -> int:
         return -1
 
 
-def _record(folder: Path) -> Record | None:
+def _record(folder: Path) -> PartRecord | None:
     """Of a partition that is done; None if it is not, or not whole."""
     if not (folder / RECORD).is_file():
         return None
     with damage_explained(f"{folder / RECORD} does not describe a partition", "delete its folder, and make it again"):
-        record = read_json(folder / RECORD, Record)
+        record = read_json(folder / RECORD, PartRecord)
     for name, file in record.files.items():
         if not (folder / name).is_file() or (folder / name).stat().st_size != file.bytes:
             return None
     return record
 
 
-def _checked(folder: Path, share: Share) -> Record:
+def _checked(folder: Path, share: Share) -> PartRecord:
     """Raises UserError unless the partition is done and its files are those that were written."""
     record = _record(folder)
     if record is None:

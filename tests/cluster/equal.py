@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from genius.cluster.router import RouterEngine
-from genius.cluster.shard import Answer, Question, Shard
+from genius.cluster.shard import Answer, ScanQuestion, Shard
 from genius.index.partitions import Share
 from genius.schema import ORDERS, Modality, SearchOptions, SearchResult
 from genius.search.engine import Engine
@@ -23,7 +23,7 @@ class LocalShards:
         self.shards = [Shard(run, Share(number, count)) for number in range(1, count + 1)]
         self.silent: set[int] = set()
 
-    def scan(self, question: Question) -> Sequence[Answer | None]:
+    def scan(self, question: ScanQuestion) -> Sequence[Answer | None]:
         answers = [shard.scan(question) for shard in self.shards]
         return [None if number in self.silent else answer for number, answer in enumerate(answers)]
 

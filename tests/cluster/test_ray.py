@@ -144,7 +144,7 @@ def kill_an_encoder() -> None:
     from ray.util.state import list_actors
 
     for _ in range(600):
-        alive = [one for one in list_actors() if "Encoder" in (one.class_name or "") + (one.name or "")]
+        alive = [one for one in list_actors() if "PartEncoder" in (one.class_name or "") + (one.name or "")]
         alive += [one for one in list_actors() if "MapWorker" in (one.class_name or "")]
         for one in alive:
             if one.state == "ALIVE" and one.pid:
