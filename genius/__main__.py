@@ -5,7 +5,7 @@ import sys
 
 from genius.commands import SUBCOMMANDS, started
 
-TRAINING_LIBRARIES = {"accelerate", "umap"}  # of the extra `train`
+TRAINING_LIBRARIES = {"umap"}  # of the extra `train`
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def test_a_user_without_rights_serves_read_only_files_behind_proxies_that_lead_n
     before = contents(read_only_run)
     with tempfile.TemporaryDirectory() as private:
         Path(private).chmod(0o777)
-        environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TMPDIR": private, "MPLCONFIGDIR": private}
+        environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TMPDIR": private}
         with started(read_only_run, before=without_rights(), environment=environment | NOWHERE) as server:
             assert server.client.get("/healthz").json() == {"status": "ready"}
             picture = server.client.post(
