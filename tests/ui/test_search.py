@@ -1,5 +1,6 @@
 """What the Search tab answers, over a made-up engine."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,11 @@ def test_a_search_is_saved_in_three_forms(ask):
         assert file["text"].lower().startswith(begins) and file["name"].endswith(form)
     assert "csv, json, html" in ask("save", search=search, form="exe")["error"]
     assert "no results" in ask("save", search={"q": "nothing"}, form="csv")["error"]
+
+
+def test_an_answer_without_some_parts_of_a_cluster_says_so():
+    engine = FakeEngine()
+    answer = engine.answer
+    engine.answer = lambda *asked: replace(answer(*asked), missing="2 of 3 parts answered")
+    shown = Search(Context(engine, ServedRun(Path("made-up")))).show({"q": "mug"})
+    assert shown["summary"]["notes"][0] == "2 of 3 parts answered; the others were too slow."

@@ -147,4 +147,5 @@ class Context:
         english = any("English" in paragraph for paragraph in about)
         held = next(iter(about), "")
         notes = query_notes(self.engine, query, result.match, held, english, result.reading)
-        return [ONLY_ADDED] * added + notes
+        missing = f"{result.missing}; the others were too slow." if result.missing else ""
+        return [*filter(None, [missing]), *[ONLY_ADDED] * added, *notes]
