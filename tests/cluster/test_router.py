@@ -43,7 +43,7 @@ def test_parts_give_what_one_index_gives(run, count, mode, monkeypatch):
             assert_equal(parts.search(queries, options), one.search(queries, options))
 
 
-@pytest.mark.parametrize("name", ["photos", "toy"])
+@pytest.mark.parametrize("name", [pytest.param("photos", marks=pytest.mark.slow), "toy"])
 def test_some_queries_of_the_shipped_runs_are_answered_as_on_one_machine(name):
     compare_shipped(name, 2, BATCH)
 
