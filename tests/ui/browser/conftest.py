@@ -1,3 +1,5 @@
+from contextlib import ExitStack
+
 import pytest
 
 from tests.search import tiny
@@ -8,7 +10,8 @@ from tests.ui.tiny_page import serving
 @pytest.fixture(scope="session")
 def tiny_page(tmp_path_factory):
     """run, engine, page, url: over a real engine that was not trained, whose captions try to run scripts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
-        with serving(tmp_path_factory.mktemp("tiny") / "run", named=True) as page:
-            yield page
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:  # only until the run is made: other tests make runs, too
+            patch.setattr(tiny, "WORDS", [HOSTILE, *tiny.WORDS[:4]])
+            page = stack.enter_context(serving(tmp_path_factory.mktemp("tiny") / "run", named=True))
+        yield page
