@@ -1,10 +1,7 @@
 """Encode a source in partitions on the actors of a cluster, with Ray Data, and add them in one change."""
 
-import os
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine
 
 import ray
 
@@ -52,7 +49,6 @@ def index_source(run: Path, source: str, of: int, actors: int | None, address: s
     join_cluster(address)
     gpus = int(ray.cluster_resources().get("GPU", 0))
     size = min(actors or gpus or 2, of)
-    ray.data.DataContext.get_current().max_errored_blocks = 0
     parts = ray.data.from_items([{"id": number} for number in range(of)], override_num_blocks=of)
     done = parts.map_batches(
         PartEncoder,

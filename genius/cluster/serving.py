@@ -11,8 +11,6 @@ from socket import create_connection
 from time import monotonic, sleep
 from typing import Any
 
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine
-
 import ray
 from ray import serve
 from ray.exceptions import RayError

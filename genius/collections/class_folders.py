@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from genius.collections.tables import SPLIT_NAMES
@@ -37,10 +37,3 @@ def _folder(image: str) -> str:
 
 def _folders(image: str) -> Sequence[str]:
     return PurePosixPath(image).parts[:-1]
-
-
-def note(found: Iterable[str]) -> list[str]:
-    """What is said of them."""
-    names = sorted(set(found))
-    said = f"{len(names):,} folders name what is in their pictures, as in {names[0]}" if names else ""
-    return [f"{said}: attribute {CATEGORY}"] if said else []

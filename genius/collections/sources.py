@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Strict, TypeAdapter
 
-from genius.collections import class_folders
 from genius.collections.annotations import OBJECTS, read_annotations
 from genius.collections.archives import is_archive, unpack_archive
 from genius.collections.arrow import HUB, MANIFEST, Batch, dataset_batches, unpack
@@ -284,7 +283,9 @@ def _read_beside(folder: Folder, records: list[Record], notes: list[str]) -> set
 def _read_folders(records: list[Record], notes: list[str]) -> None:
     """Read what the names of folders say of the pictures in them."""
     named = categories([record.image for record in records])
-    notes += class_folders.note(named.values())
+    if named:
+        names = sorted(set(named.values()))
+        notes.append(f"{len(names):,} folders name what is in their pictures, as in {names[0]}: attribute {CATEGORY}")
     for record in records:
         if name := named.get(record.image):
             record.attributes = {CATEGORY: name}

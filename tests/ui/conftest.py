@@ -1,7 +1,6 @@
 """A page over a made-up engine, served once for all tests of this folder."""
 
 import json
-import os
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -79,7 +78,7 @@ def visit(browser, context, served):
             forget = {"origin": served.url, "storageTypes": "all"}  # what the last test's visitor left there
             context.new_cdp_session(page).send("Storage.clearDataForOrigin", forget)
         page.set_viewport_size({"width": width, "height": 900})
-        page.set_default_timeout(int(os.environ.get("TT", 60_000)))  # a busy machine is slow, not wrong
+        page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
         page.on("request", note)
         page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

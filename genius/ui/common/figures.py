@@ -2,9 +2,6 @@
 
 from plotly.graph_objects import Figure
 
-MODALITY_COLORS = ("#1f86cc", "#d55e00", "#009e73")  # after Okabe and Ito, by Modality; seen on light and dark
-MODALITY_SYMBOLS = ("circle", "square", "diamond")
-
 
 def base_layout(figure: Figure) -> Figure:
     """Make a figure transparent, without plotly's template and margins; all figures here start from this."""

@@ -26,7 +26,6 @@ from genius.ui.map import view
 MAX_CORNERS = 200  # of an area
 MAX_ITEMS = 500  # that are chosen by their ids
 MAX_SAVED = 1_000  # items of a file
-MAX_COLORED = 12  # groups with a color of their own
 CACHED = 64  # choices of one index
 AREA = re.compile(r"-?\d(\.\d{1,4})?(,-?\d(\.\d{1,4})?)*")
 

@@ -2,7 +2,6 @@
 import {button, node, replace} from '../page/nodes.js';
 
 const written = number => number.toLocaleString('en');
-const KINDS = {image: 'picture', text: 'text', pair: 'pair'};
 
 const pictures = (tiles, open) =>
   node(

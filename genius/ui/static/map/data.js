@@ -2,7 +2,7 @@
 // which are chosen.
 import {GREY} from './stage.js';
 
-export const COLORS = [
+const COLORS = [
   '#0d9488', '#ea580c', '#2563eb', '#16a34a', '#b45309', '#0891b2', '#e11d48',
   '#a16207', '#db2777', '#9333ea', '#4f46e5', '#64748b', '#7c3aed', '#65a30d',
 ];

@@ -3,7 +3,7 @@ import {button, creditLine, folded, node} from './nodes.js';
 import {nameOf} from './names.js';
 
 // choose: what a click does. badge: says what kind of item it is.
-export const itemTile = ({name, modality, text, label, picture, figure, provenance}, choose, badge = false) => {
+const itemTile = ({name, modality, text, label, picture, figure, provenance}, choose, badge = false) => {
   const title = [text || label, provenance?.credit, provenance?.licence].filter(Boolean).join('\n');
   return node('li', {}, button({class: `tile box ${modality}`, title}, choose,
     picture ? node('img', {src: picture, alt: text ? '' : label, loading: 'lazy'}) : '',

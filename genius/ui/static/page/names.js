@@ -10,7 +10,7 @@ const pictures = {};    // by prefix; null: asked for
 
 export const nameOf = prefix => names[prefix];
 // The first word of a name; none where the items have no common meaning.
-export const shortName = prefix => names[prefix] === NAMELESS ? undefined : names[prefix]?.match(/^[^,]+/)?.[0];
+const shortName = prefix => names[prefix] === NAMELESS ? undefined : names[prefix]?.match(/^[^,]+/)?.[0];
 
 // Elements that show the name of a code, or its first word in place of what they show, which may come after them.
 export const fillMeanings = () => {

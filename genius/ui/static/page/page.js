@@ -1,7 +1,7 @@
 // The page: header, tabs, and what all panels share. Each panel is a module of its own, loaded when it is first opened.
 import * as api from './api.js';
 import {fillMeanings, loadNames, wantNames} from './names.js';
-import {button, closeMenus, menu, node, replace, reveal, say} from './nodes.js';
+import {button, closeMenus, menu, node, replace, say} from './nodes.js';
 import {queryBox, takeAnywhere} from './query.js';
 
 const TABS = {search: 'Search', codes: 'Codes', map: 'Map', compare: 'Compare', reports: 'Reports', collection: 'Collection', api: 'API'};
@@ -11,7 +11,7 @@ const VIEWS = ['present', 'embed', 'numbers'];    // ways to show the page, whic
 const version = import.meta.url.match(/static\/([^/]+)\//)[1];
 const mounted = {}, listeners = {searched: new Set(), changed: new Set()};
 const roots = {}, tabs = {};
-let tour = null, first = true;
+let tour = null;
 
 // The address of the page is its state: the tab, the search, what each panel shows. An uploaded picture and the part of it
 // that is searched stand in the browser's own entry of the history, for no address can name them.
@@ -228,4 +228,3 @@ const begin = async () => {
   document.documentElement.dataset.ready = '';
 };
 begin().catch(fail);
-export {reveal};

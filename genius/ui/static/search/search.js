@@ -50,7 +50,6 @@ export const mount = (root, page) => {
   const settingsOf = given => Object.fromEntries(Object.keys(page.run.settings).map(name => [name, given[name] ?? page.run.settings[name]]));
   const searchOf = given => Object.fromEntries([...SEARCH, ...Object.keys(page.run.settings)].filter(name => given[name] !== undefined && given[name] !== '').map(name => [name, given[name]]));
   const asks = given => ['q', 'item', 'picture', 'example', 'upload'].some(name => given[name]);
-  const hasSearch = () => results.querySelector('.summary') || pending;
 
   // Asking
 
